@@ -125,7 +125,6 @@ loss and brier for several labels: means over rows and labels. mae: steps on the
 quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968). span_…: over spans; a span is correct if its type and
 both ends are (Tjong Kim Sang and De Meulder 2003). token_accuracy: over words."""
 
-
 INTERVAL_VERSION = 2  # of the methods in `core.evaluation.intervals`, as runs record it; none: a bootstrap for all
 
 

@@ -105,8 +105,7 @@ def setting(
     """
     span = Range(*within) if within else None
     about = {"label": label, "group": group, "help": help, "within": span, "needs": needs, "trial": trial}
-    found: T = dataclasses.field(default=default, metadata=about)
-    return found
+    return dataclasses.field(default=default, metadata=about)
 
 
 @functools.cache

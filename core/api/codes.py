@@ -45,8 +45,7 @@ class CodedRows(NamedTuple):
     @property
     def keys(self) -> list[str]:
         """Return the keys of the selected rows, which are stable over runs and splits."""
-        found: list[str] = self.table.frame["key"][self.rows].tolist()
-        return found
+        return self.table.frame["key"][self.rows].tolist()
 
     def to_csv(self, author: str | None) -> str:
         """Return the selected rows as CSV, with the annotation codes of an author; None: of all authors."""
@@ -151,18 +150,14 @@ def codes_edit(
     run: RunName,
     code: Code,
     *,
-    to: Annotated[str, CliArgument(name="--name")] = "",
+    to: Annotated[str, CliArgument("The new name.", "--name")] = "",
     definition: Definition = None,
     example: Example = None,
     place: Place = None,
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Change the name, definition, example or digit of a code of the codebook; rows with the code keep the code.
-
-    Args:
-        to: The new name.
-    """
+    """Change the name, definition, example or digit of a code of the codebook; rows with the code keep the code."""
     given: dict[str, Any] = {"to": to, "definition": definition, "example": example, "place": place, "author": author}
     return _describe_code(_open_codes(run, store).edit_code(code, **given))
 
@@ -180,15 +175,11 @@ def codes_code(
     keys: Keys = (),
     split: Split = "",
     where: Clauses = (),
-    off: bool = False,
+    off: Annotated[bool, CliArgument("Remove the codes instead.")] = False,
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Give codes of the codebook to rows of a run.
-
-    Args:
-        off: Remove the codes instead.
-    """
+    """Give codes of the codebook to rows of a run."""
     named = as_list(codes)
     found = _select_rows(run, split, where or "all", store)
     chosen = _check_keys(found, keys) if keys else found.keys if where else []
@@ -301,14 +292,10 @@ def codes_export(
     split: Split = "",
     where: Clauses = (),
     author: Whose = None,
-    book: Path | str = "",
+    book: Annotated[Path | str, CliArgument("Write the codebook to this file.")] = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write selected rows to a CSV file with their codes and notes; one line per sentence and author.
-
-    Args:
-        book: Write the codebook to this file.
-    """
+    """Write selected rows to a CSV file with their codes and notes; one line per sentence and author."""
     found = _select_rows(run, split, where, store)
     write_named("FILE", file, found.to_csv(author))
     made = {"file": str(file), "rows": int(found.rows.sum())}

@@ -9,19 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from core import behavioral_tests, error_analysis, evaluation, runs
 from core.api import options
-from core.api.options import (
-    AnyRun,
-    CliArgument,
-    Edit,
-    OnProgress,
-    Passage,
-    RunName,
-    Settings,
-    Store,
-    get_names,
-    get_store,
-    make_map_option,
-)
 from core.api.printing import say, tabulate, write_ends, write_p, write_rate, write_value
 from core.cache import get_cache_folder
 from core.data.findings import plural
@@ -38,10 +25,10 @@ from core.training.history import replace_nonfinite
 if TYPE_CHECKING:
     from core.runs.evaluation_data import DataRequest
 
-AnySplit = Annotated[str, CliArgument("Default: test, or the whole of a single file.")]
+AnySplit = Annotated[str, options.CliArgument("Default: test, or the whole of a single file.")]
 Renamed = Annotated[
     Mapping[str, str] | None,
-    make_map_option("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
+    options.make_map_option("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
 ]
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
 
@@ -138,23 +125,23 @@ class Evaluation(Analysis[dict[str, Any]]):
 
 
 def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
-    run: RunName,
+    run: options.RunName,
     *,
-    data: Annotated[str | Path, CliArgument(kind=str)] = "",
+    data: Annotated[str | Path, options.CliArgument(kind=str)] = "",
     split: AnySplit = "",
     rename: Renamed = None,
-    by: Annotated[str, CliArgument(metavar="COLUMN")] = "",
+    by: Annotated[str, options.CliArgument(metavar="COLUMN")] = "",
     cost: Annotated[
-        Mapping[str, float] | None, CliArgument(metavar="CLASS=RATIO", kind=list[str], parse=parse_ratios)
+        Mapping[str, float] | None, options.CliArgument(metavar="CLASS=RATIO", kind=list[str], parse=parse_ratios)
     ] = None,
-    against: Annotated[AnyRun, CliArgument(metavar="RUN", kind=str)] = "",
-    limit_test: Annotated[int, CliArgument(name="--limit", least=0)] = 0,
-    passage: Passage = 0,
-    edit: Edit = "",
-    read_as: Annotated[str, CliArgument(metavar="NORMALISER")] = "",
-    settings: Settings = None,
-    on_progress: OnProgress = None,
-    store: Store = None,
+    against: Annotated[options.AnyRun, options.CliArgument(metavar="RUN", kind=str)] = "",
+    limit_test: Annotated[int, options.CliArgument(name="--limit", least=0)] = 0,
+    passage: options.Passage = 0,
+    edit: options.Edit = "",
+    read_as: Annotated[str, options.CliArgument(metavar="NORMALISER")] = "",
+    settings: options.Settings = None,
+    on_progress: options.OnProgress = None,
+    store: options.Store = None,
 ) -> dict[str, Any]:
     """Measure the metrics of a run with intervals, on its own test split or on any labelled data.
 
@@ -323,14 +310,14 @@ def _print_spans(result: dict[str, Any]) -> None:
 
 
 def compare(
-    run: Annotated[AnyRun, CliArgument(metavar="RUN")],
-    *others: AnyRun,
+    run: Annotated[options.AnyRun, options.CliArgument(metavar="RUN")],
+    *others: options.AnyRun,
     data: str = "",
     split: AnySplit = "",
-    by: Annotated[Sequence[str], CliArgument(metavar="COLUMN")] = (),
-    metrics: Annotated[Sequence[str], CliArgument(name="--metric", metavar="NAME")] = (),
+    by: Annotated[Sequence[str], options.CliArgument(metavar="COLUMN")] = (),
+    metrics: Annotated[Sequence[str], options.CliArgument(name="--metric", metavar="NAME")] = (),
     rename: Renamed = None,
-    store: Store = None,
+    store: options.Store = None,
 ) -> dict[str, Any]:
     """Test which of several runs is better, with paired tests that are corrected for the number of pairs.
 
@@ -354,7 +341,7 @@ def compare(
         raise InputError("--by slice: slices are of the data that runs were tested on; leave --data out")
     if rename and not data:
         raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
-    names, store = get_names((run, *others)), get_store((run, *others), store)
+    names, store = options.get_names((run, *others)), options.get_store((run, *others), store)
     wanted = runs.evaluation_data.DataRequest(data, split, rename or {}, asked=("compare", *names)) if data else None
     sides = runs.comparison.read_comparison_data(store, names, split=split, wanted=wanted)
     if runs.comparison.SLICE in by and runs.comparison.SLICE not in sides.columns:
@@ -419,16 +406,16 @@ def _print_tests(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str],
 
 
 def behave(
-    run: Annotated[AnyRun, CliArgument(metavar="RUN")],
-    *others: AnyRun,
+    run: Annotated[options.AnyRun, options.CliArgument(metavar="RUN")],
+    *others: options.AnyRun,
     suite: str | Path = "",
     rename: Annotated[
         Mapping[str, str] | None,
-        make_map_option(
+        options.make_map_option(
             "write CLASS=POLARITY, a class of a run and negative, neutral, positive or none", metavar="CLASS=POLARITY"
         ),
     ] = None,
-    store: Store = None,
+    store: options.Store = None,
 ) -> dict[str, Any]:
     """Measure how often runs fail behavioural tests of each capability (negation, vocabulary …).
 
@@ -454,7 +441,7 @@ def behave(
         `p`, `p_holm` (Holm over all tests), `interval` (at the level of its Holm step) and `differ`: whether `p_holm`
         is below 0.05, exactly if the interval excludes 0.
     """
-    store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
+    store, names = options.get_store((run, *others), store), list(dict.fromkeys(options.get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
     classes = [name for each in names for name in store.read(each).classes]
     behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)

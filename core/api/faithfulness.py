@@ -9,19 +9,6 @@ from rich.text import Text
 
 from core import behavioral_tests, evaluation, interpret, runs
 from core.api import options
-from core.api.options import (
-    Against,
-    Change,
-    CliArgument,
-    Edit,
-    OnProgress,
-    PairText,
-    RunName,
-    Split,
-    Stopped,
-    Store,
-    Target,
-)
 from core.api.prediction import describe_text, open_text
 from core.api.printing import escape_controls, out, say, say_edit, tabulate, write_rho
 from core.api.runs import runs_predictions
@@ -38,13 +25,13 @@ SEED = 0
 
 
 def agreement(
-    run: RunName,
+    run: options.RunName,
     *,
-    split: Split = "",
+    split: options.Split = "",
     wrong: bool = False,
     limit: int = 200,
-    on_progress: OnProgress = None,
-    store: Store = None,
+    on_progress: options.OnProgress = None,
+    store: options.Store = None,
 ) -> dict[str, Any]:
     """Count how often the most attended word matters most when deleted; correlate attribution methods with deletion.
 
@@ -93,14 +80,14 @@ def agreement(
 
 
 def believe(
-    run: RunName,
+    run: options.RunName,
     text: str | None = None,
     *,
     method: str = "",
-    target: Target = "",
+    target: options.Target = "",
     limit: int = faithfulness_files.LIMIT,
-    on_progress: OnProgress = None,
-    store: Store = None,
+    on_progress: options.OnProgress = None,
+    store: options.Store = None,
 ) -> dict[str, Any]:
     """Test whether explanations are faithful: insert, delete and rephrase words, and randomise the weights.
 
@@ -151,7 +138,9 @@ def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...
     }
 
 
-def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnProgress | None) -> dict[str, Any]:
+def _test_run(
+    store: RunStore, run: str, method: str, limit: int, on_progress: options.OnProgress | None
+) -> dict[str, Any]:
     here, verdict = faithfulness_files.BeliefFiles.from_run(store, run, method, limit), interpret.faithfulness_verdict
     found, there = here.read_or_compute(on_progress)
     said = {
@@ -178,10 +167,8 @@ def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: O
 def _describe_method(
     found: interpret.faithfulness_verdict.MethodMeasurements, said: interpret.faithfulness_verdict.Verdict
 ) -> dict[str, Any]:
-    known, outcomes = (
-        dataclasses.asdict(found),
-        {name: each for name, each in said.outcomes.items() if name != "answers"},
-    )
+    known = dataclasses.asdict(found)
+    outcomes = {name: each for name, each in said.outcomes.items() if name != "answers"}
     tests = {name: {**each, "outcome": outcomes.get(name, "not judged")} for name, each in known["tests"].items()}
     tests |= {name: {"outcome": each} for name, each in outcomes.items() if name not in tests}
     curves = {name: {side: list(each) for side, each in curve.items()} for name, curve in known["curves"].items()}
@@ -278,16 +265,16 @@ VERDICTS = {
 
 
 def flip(
-    run: RunName,
-    text: PairText,
+    run: options.RunName,
+    text: options.PairText,
     *,
-    target: Target = "",
+    target: options.Target = "",
     readings: int | None = None,
-    edit: Edit = "",
-    intervene: Change = None,
-    on_progress: OnProgress = None,
-    stopped: Stopped = None,
-    store: Store = None,
+    edit: options.Edit = "",
+    intervene: options.Change = None,
+    on_progress: options.OnProgress = None,
+    stopped: options.Stopped = None,
+    store: options.Store = None,
 ) -> dict[str, Any]:
     """Find the fewest words to delete or replace until the prediction changes. Ctrl-C stops and shows results so far.
 
@@ -345,14 +332,14 @@ def _describe_move(move: interpret.counterfactual.Move) -> dict[str, Any]:
 
 
 def distance(
-    run: RunName,
-    text: Annotated[str, CliArgument(TEMPLATE)],
+    run: options.RunName,
+    text: Annotated[str, options.CliArgument(TEMPLATE)],
     *,
-    against: Against = (),
-    insert: Annotated[str, CliArgument(metavar="WORDS")] = "",
+    against: options.Against = (),
+    insert: Annotated[str, options.CliArgument(metavar="WORDS")] = "",
     most: int | None = None,
-    target: Target = "",
-    store: Store = None,
+    target: options.Target = "",
+    store: options.Store = None,
 ) -> dict[str, Any]:
     """Measure how far a negation reaches: the prediction with more and more words between it and the negated word.
 

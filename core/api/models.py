@@ -14,7 +14,6 @@ from core.models.paper_settings import FINE_TUNINGS
 from core.models.presets import PAPERS
 from core.preset_catalog import CLASSES, VOCABULARY
 from core.runs import backbones
-from core.runs.backbones import FOLDER, explain_download, format_size
 
 
 def presets(
@@ -164,14 +163,14 @@ def _print_preset(result: dict[str, Any]) -> None:
 def print_backbones_list(result: dict[str, Any]) -> None:
     """Print the pretrained encoders on this machine, and those that the papers use, each available or missing."""
     rows = [
-        {**each, "weights": format_size(each["bytes"]) if each["ok"] else each["problem"]}
+        {**each, "weights": backbones.format_size(each["bytes"]) if each["ok"] else each["problem"]}
         for each in result["backbones"]
     ]
     if rows:
         tabulate(rows, ("name", "kind", "layers", "width", "weights"))
     else:
-        own, command = result["folder"] or "not set", explain_download("OWNER/NAME")
-        say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {command}.")
+        own, command = result["folder"] or "not set", backbones.explain_download("OWNER/NAME")
+        say(f"None found in {backbones.FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {command}.")
     say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
     columns: dict[str, Any] = {
         "recipe": "recipe",
@@ -195,5 +194,5 @@ def print_backbones_check(result: dict[str, Any]) -> None:
     )
     for file, digest in result["digests"].items():
         say(f"{file}: SHA-256 {digest}")
-    say(f"{result['folder']}, {format_size(result['bytes'])}")
+    say(f"{result['folder']}, {backbones.format_size(result['bytes'])}")
     say(f"Train it: sentiscope train --model pretrained --set model.backbone={result['name']}")

@@ -195,8 +195,7 @@ class Run(NamedRun):
 
         The latter, `one`, `batch`, `memory` and `where` as in `core.runs.efficiency.Efficiency`, is measured once.
         """
-        found: dict[str, Any] = runs_api.runs_measure([self.name], self.store)["efficiency"][self.name]
-        return found
+        return runs_api.runs_measure([self.name], self.store)["efficiency"][self.name]
 
     def resume(self, *, on_event: OnEvent | None = None) -> Run:
         """Resume a training run that was cancelled or failed; the result is exactly that of an uninterrupted run."""

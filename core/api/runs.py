@@ -141,12 +141,11 @@ def runs_export(
     return {"run": run, "file": str(file), "bytes": file.expanduser().stat().st_size}
 
 
-def runs_import(source: Annotated[Path | str, CliArgument(metavar="PATH")], store: Store = None) -> dict[str, Any]:
-    """Import a run from a zip file or a folder, under its name or the next free one.
-
-    Args:
-        source: A zip file from `runs export`, or a run directory.
-    """
+def runs_import(
+    source: Annotated[Path | str, CliArgument("A zip file from `runs export`, or a run directory.", metavar="PATH")],
+    store: Store = None,
+) -> dict[str, Any]:
+    """Import a run from a zip file or a folder, under its name or the next free one."""
     return {"run": runs_room.archive.import_run(store or RunStore(), Path(source)), "source": str(source)}
 
 

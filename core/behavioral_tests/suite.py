@@ -151,7 +151,6 @@ Edit = Literal["lower case", "upper case", "no punctuation", "exclamation", "typ
 _SIGNS = rf"{build_mark_class()}\u200c\u200d"  # vowel signs and joiners, which belong to a letter
 _INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with a typo
 
-
 EDITS: dict[Edit, Callable[[str], str]] = {
     "lower case": str.lower,
     "upper case": str.upper,

@@ -43,7 +43,6 @@ from core.paths import resolve_path
 if TYPE_CHECKING:
     import pandas as pd
 
-
 _SLOT = re.compile(r"\{(\w+)\}")
 
 Words = Mapping[str, Sequence[str]]  # slot → the words that can fill it
@@ -251,13 +250,8 @@ def convert_table(frame: pd.DataFrame, file: str) -> Suite:
         wanted = f"{', '.join(COLUMNS)} and {' or '.join(ANSWERS)}"
         found = "no row that names its columns" if all(map(str.isdecimal, names)) else ", ".join(names)
         raise DataError(f"a suite as a table has rows below the column names {wanted}; found {found}", file=file)
-    rows = [
-        {
-            name: "" if cell is None or cell != cell else str(cell).strip()
-            for name, cell in zip(names, cells, strict=True)
-        }
-        for cells in frame[list(names.values())].itertuples(index=False)
-    ]
+    cells = frame[list(names.values())].astype(object).fillna("").astype(str).to_numpy().tolist()
+    rows = [dict(zip(names, map(str.strip, row), strict=True)) for row in cells]
     kept: dict[str, list[tuple[int, Row]]] = defaultdict(list)
     for number, row in enumerate(rows, 1):
         for name in COLUMNS:

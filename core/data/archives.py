@@ -15,7 +15,6 @@ from typing import IO
 from core.data import folders, limits
 from core.data.dataset import TRAIN
 from core.data.findings import Finding, name_sheets, shorten
-from core.data.folders import TABLES, ClassTexts, ZipFolder
 from core.exceptions import DataError
 from core.formatting import count
 
@@ -83,7 +82,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
     return UnpackedTable(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
 
 
-def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
+def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> folders.ClassTexts | None:
     """Read labelled texts from a zip archive with one folder or file per class; return None for other content."""
     with _open_archive(data, file) as (archive, members):
         tables = filter(_is_table, (PurePosixPath(each.filename) for each in members))
@@ -102,7 +101,7 @@ def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassText
         return folders.read_folders(found, file, encoding)
 
 
-def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
+def _find_class_files(folder: folders.ZipFolder) -> tuple[folders.ZipFolder, dict[str, str]]:
     """Return the folder in a zip archive that holds its files, and file name → class for files named after classes."""
     while len(folder.inside) == 1 and not folder.members:
         folder = next(iter(folder.inside.values()))
@@ -135,13 +134,13 @@ def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, lis
         raise DataError(f"this zip archive is damaged ({error})"[:200], file=file) from None
 
 
-def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> ZipFolder:
-    root = ZipFolder(archive)
+def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> folders.ZipFolder:
+    root = folders.ZipFolder(archive)
     for member in members:
         *above, name = PurePosixPath(member.filename.replace("\\", "/")).parts
         folder = root
         for part in above:
-            folder = folder.inside.setdefault(part, ZipFolder(archive, folder.place / part))
+            folder = folder.inside.setdefault(part, folders.ZipFolder(archive, folder.place / part))
         if name in folder.members:
             raise DataError(f"`{shorten(member.filename)}` is in the archive twice", file=file)
         folder.members[name] = member
@@ -188,7 +187,7 @@ def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipI
 
 def _is_table(name: PurePosixPath) -> bool:
     papers = name.stem.casefold().startswith(("readme", "license", "licence"))
-    return name.suffix.casefold() in (*TABLES, ".gz") and not papers
+    return name.suffix.casefold() in (*folders.TABLES, ".gz") and not papers
 
 
 def _rank_table(name: PurePosixPath) -> tuple[int, int, int]:

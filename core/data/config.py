@@ -23,111 +23,72 @@ ONE_LABEL = "none"  # Value of `data.separator` for one label per cell, with any
 class DataConfig:
     """Settings of the data: which labelled texts to load, and how to read and split them."""
 
-    name: str = setting(
-        "built-in",
+    # fmt: off
+    name: str = setting("built-in",
         help="A registered name, several with + between, or the path of a file or folder; `elsewhere:NAME` is a file "
-        "of the machine it came from.",
-    )
+        "of the machine it came from.")
     text: str = setting("", help="Name (or 0-based number, without a header) of the text column; empty: guessed.")
-    label: str = setting(
-        "", help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed."
-    )
-    pair: str = setting(
-        "",
+    label: str = setting("",
+        help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed.")
+    pair: str = setting("",
         help="Name (or number) of the column of second texts, where each row is a pair; `none`: texts are single; "
-        "empty: found by names such as sentence1 and sentence2.",
-    )
-    separator: str = setting(
-        "", help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found."
-    )
-    delimiter: str = setting(
-        "",
-        help="Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator, `conll` a "
-        "file with a word and its tag a line.",
-    )
+        "empty: found by names such as sentence1 and sentence2.")
+    separator: str = setting("",
+        help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found.")
+    delimiter: str = setting("",
+        help="Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator, `conll` a file "
+        "with a word and its tag a line.")
     encoding: str = setting("", help="Encoding of a text file; empty: found by inspection.")
-    header: Literal["", "yes", "no"] = setting(
-        "", help="Whether the first row of a table names its columns; empty: found by inspection."
-    )
-    quoting: QuotingKind = setting(
-        "",
+    header: Literal["", "yes", "no"] = setting("",
+        help="Whether the first row of a table names its columns; empty: found by inspection.")
+    quoting: QuotingKind = setting("",
         help='How fields of a text file are quoted: double "a ""b""", backslash "a \\"b\\"", single or curly quotes, '
-        "none: quotes are ordinary characters; empty: found by inspection.",
-    )
-    sheet: str = setting(
-        "",
+        "none: quotes are ordinary characters; empty: found by inspection.")
+    sheet: str = setting("",
         help="Which table of a file with several is read: a sheet of a workbook, a key of JSON such as `train`, a file "
-        "of a zip archive; empty: the first visible sheet with a table, the longest list, the file of training.",
-    )
-    rename: str = setting(
-        "",
+        "of a zip archive; empty: the first visible sheet with a table, the longest list, the file of training.")
+    rename: str = setting("",
         help="Labels under other names, such as `1=negative,2=negative,3=,5=positive`: two become one class, and rows "
-        "of one that gets no name are left out. A pair with a comma in it stands in double quotes.",
-    )
-    order: str = setting(
-        "",
+        "of one that gets no name are left out. A pair with a comma in it stands in double quotes.")
+    order: str = setting("",
         help="Every class, the worst first, such as `negative,neutral,positive`: for colours by sign and for measures "
-        "of a scale; empty: as the data set says.",
-    )
+        "of a scale; empty: as the data set says.")
     classes: int = setting(2, help="Built-in corpus only: its one scale seen as 2, 3 or 5 classes.")
-    split: str = setting(
-        "",
+    split: str = setting("",
         help="train/validation/test shares such as 0.7/0.15/0.15: pools the labelled rows and splits them anew, "
-        "stratified.",
-    )
-    seed: int = setting(
-        0, help="Seed of every split made here; independent of the training seed.", within=(0, LARGEST_SEED)
-    )
-    limit: int = setting(
-        0,
+        "stratified.")
+    seed: int = setting(0, help="Seed of every split made here; independent of the training seed.",
+        within=(0, LARGEST_SEED))
+    limit: int = setting(0,
         help="Keep this many training rows (seeded, stratified); 0: all. Validation and test stay whole.",
-        within=(0, 1_000_000_000),
-    )
-    apart: str = setting(
-        "",
-        help="Registered data sets, with commas between, whose texts beyond train are left out of the training split.",
-    )
-    add: str = setting(
-        "",
+        within=(0, 1_000_000_000))
+    apart: str = setting("",
+        help="Registered data sets, with commas between, whose texts beyond train are left out of the training split.")
+    add: str = setting("",
         help="Registered data sets, with commas between, whose training texts join the training split; nothing is "
-        "judged on them, but the temperature is fitted on their validation rows too.",
-    )
-    add_limit: int = setting(
-        0,
+        "judged on them, but the temperature is fitted on their validation rows too.")
+    add_limit: int = setting(0,
         help="Of each set in `add` at most this many training rows (seeded, stratified), and validation rows; 0: all.",
-        within=(0, 1_000_000_000),
-    )
-    examples: str = setting(
-        "",
+        within=(0, 1_000_000_000))
+    examples: str = setting("",
         help="A kept copy of counter-examples, which join the training split alone; on Train `counter-examples`, and "
-        "`sentiscope train --add counter-examples`, make one of the list as it is.",
-    )
-    texts: bool = setting(
-        True,
+        "`sentiscope train --add counter-examples`, make one of the list as it is.")
+    texts: bool = setting(True,
         help="Keep the texts and columns of the splits in the run; false: no file of it holds one, and pages read them "
-        "again where the data set is.",
-    )
-    folds: int = setting(
-        0,
+        "again where the data set is.")
+    folds: int = setting(0,
         help="Cross-validation: train and validation pooled and cut into so many stratified parts; 0: the splits as "
-        "they are. One part is the test split, a given test split is left out.",
-        within=(0, 1000),
-    )
-    fold: int = setting(
-        0, help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation."
-    )
+        "they are. One part is the test split, a given test split is left out.", within=(0, 1000))
+    fold: int = setting(0,
+        help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation.")
 
-    split_rule: int = setting(
-        2,
+    split_rule: int = setting(2,
         help="How rows are cut where the data have no splits: 2: by the classes of the file, a class of three rows or "
-        "more in every split; 1, of older runs: after data.rename, by the order of the classes.",
-        within=(1, 2),
-    )
-    lineage: str = setting(
-        "",
-        help="Files of digests of the texts that the run's start and teacher learned from; such texts leave "
-        "validation and test. A training fills it in.",
-    )
+        "more in every split; 1, of older runs: after data.rename, by the order of the classes.", within=(1, 2))
+    lineage: str = setting("",
+        help="Files of digests of the texts that the run's start and teacher learned from; such texts leave validation "
+        "and test. A training fills it in.")
+    # fmt: on
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -28,7 +28,6 @@ FILES = "files"
 _ID = re.compile(r"[\w.-]{1,120}")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
-
 CHOSEN = ("name", *READING, "rename", "order")  # The settings of a `DataConfig` that are stored
 
 

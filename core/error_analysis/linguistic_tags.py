@@ -108,8 +108,7 @@ def find_disagreement(table: PredictionTable, words: Sequence[set[str]], languag
         return str(error)
     of_class = np.array([_SIGN.get(sides[each] or "", 0) for each in record.classes])
     said = np.sign([sum(valence.get(word, 0.0) for word in each for valence in valences) for each in words])
-    found: np.ndarray = said * of_class[table.true.argmax(1)] < 0
-    return found
+    return said * of_class[table.true.argmax(1)] < 0
 
 
 @functools.cache

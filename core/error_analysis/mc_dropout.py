@@ -41,8 +41,7 @@ class UncertaintyMeasures(TypedDict):
 
 def find_uncertain(measured: UncertaintyMeasures) -> np.ndarray:
     """Return (n,) bool: which texts are uncertain under MC dropout: many changed predictions or a large spread."""
-    found: np.ndarray = (np.array(measured["flips"]) >= FLIPS) | (np.array(measured["spread"]) >= SPREAD)
-    return found
+    return (np.array(measured["flips"]) >= FLIPS) | (np.array(measured["spread"]) >= SPREAD)
 
 
 def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-
 SHARED, OF = 4, 5  # Near-duplicates share at least 4 of 5 of all their distinct words (Jaccard 0.8)
 MOST_TRAINING = 10_000  # training rows searched for neighbours; of more, a seeded random sample
 _BLOCK = 16_000_000  # distances in memory at once
@@ -212,8 +211,7 @@ class NearestTraining:
         if self._known is None:
             return None
         vectorizer, known = self._known
-        found: np.ndarray = (vectorizer.transform([self._table.texts[at] for at in places]) @ known.T).toarray()
-        return found
+        return (vectorizer.transform([self._table.texts[at] for at in places]) @ known.T).toarray()
 
     @cached_property
     def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:
@@ -239,8 +237,7 @@ class NearestTraining:
 
 def _normalize_rows(vectors: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: np.ndarray = vectors / np.where(length > 0, length, 1)
-    return found
+    return vectors / np.where(length > 0, length, 1)
 
 
 MOST = 200  # sentences that can be requested

@@ -37,7 +37,6 @@ from core.data.dataset import Task
 from core.data.findings import shorten
 from core.error_analysis.keywords import Phrases
 from core.evaluation import group_metrics
-from core.evaluation.group_metrics import RowGroups
 from core.evaluation.metrics import HALF, build_scores, join_class_names
 from core.exceptions import InputError
 from core.runs.predictions import Answers, choose_split, read_answers
@@ -129,7 +128,7 @@ def parse_span(text: str) -> DateSpan | None:
     return DateSpan(time, min(end, _LAST))
 
 
-def cut_quarters(times: pd.Series) -> RowGroups:
+def cut_quarters(times: pd.Series) -> group_metrics.RowGroups:
     """Group a table's rows into quartiles by date, keeping equal days together; missing dates form the last group."""
     return group_metrics.cut_quarters(times.dt.tz_localize(None).dt.floor("D"), "{:%Y-%m-%d}".format)
 
@@ -216,8 +215,7 @@ class PredictionTable:
     @property
     def wrong(self) -> np.ndarray:
         """Return (n,) bool: which predictions are wrong."""
-        found: np.ndarray = self.frame["wrong"].to_numpy(bool)
-        return found
+        return self.frame["wrong"].to_numpy(bool)
 
     @property
     def texts(self) -> list[str]:
@@ -244,8 +242,7 @@ class PredictionTable:
     def _cache_column(self, kind: str, name: str, make: Callable[[], T]) -> T:
         if (kind, name) not in self._columns:
             self._columns[kind, name] = make()
-        found: T = self._columns[kind, name]
-        return found
+        return self._columns[kind, name]
 
 
 def _as_written(column: pd.Series) -> pd.Series:

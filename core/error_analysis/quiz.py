@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from core.error_analysis.predictions_table import PredictionTable
     from core.runs.load import LoadedRun
 
-
 MOST = 12  # Words in subsets: 2¹² texts are predicted
 FLIPS = 2  # Words that a reason deletes, at most
 JOINTS = frozenset("-'’./")  # Marks that join two parts of one word, as in "well-made"
@@ -97,8 +96,7 @@ def predict_subsets(predict: Predict, text: str, most: int = MOST) -> SubsetPred
 def compute_probabilities(scores: Sequence[Sequence[float]], row: int = 0) -> list[float]:
     """Return the probability of each class, (C,), from one row of C - 1 columns of scores; row 0 is the whole text."""
     odds = np.exp([0.0, *(column[row] for column in scores)])
-    found: list[float] = (odds / odds.sum()).tolist()
-    return found
+    return (odds / odds.sum()).tolist()
 
 
 def find_flips(

@@ -147,8 +147,7 @@ def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndar
         "unsure": (sure,),
         "file": (places,),
     }
-    found: np.ndarray = places[np.lexsort(by[order])]
-    return found
+    return places[np.lexsort(by[order])]
 
 
 BETWEEN = ";"

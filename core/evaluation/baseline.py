@@ -22,7 +22,6 @@ from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_tar
 from core.evaluation import metrics
 from core.evaluation.baseline_schema import VERSION, BaselineResult
 from core.evaluation.inference import predict_texts
-from core.evaluation.metrics import HALF, evaluate
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import hash_value
 from core.metrics import METRICS
@@ -159,10 +158,10 @@ def _fit_and_measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dic
 
 
 def _evaluate_splits(
-    dataset: Dataset, said: Mapping[str, np.ndarray], thresholds: np.ndarray | float = HALF
+    dataset: Dataset, said: Mapping[str, np.ndarray], thresholds: np.ndarray | float = metrics.HALF
 ) -> dict[str, dict[str, float]]:
     return {
-        name: evaluate(dataset.get_targets(name), found, dataset.task, thresholds, ordered=dataset.ordered)
+        name: metrics.evaluate(dataset.get_targets(name), found, dataset.task, thresholds, ordered=dataset.ordered)
         for name, found in said.items()
     }
 

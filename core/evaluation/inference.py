@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.data.dataset import Task
-from core.evaluation.metrics import evaluate
+from core.evaluation.metrics import Array, evaluate
 from core.exceptions import NotAvailable
 from core.lazy_imports import scipy
 from core.models.builder import Model
@@ -41,17 +41,17 @@ class Classifier(Protocol):
 class EnsembleLogits(NamedTuple):
     """Logits (n, C) of a network and a TF-IDF model whose probabilities are mixed; see `core.evaluation.inference`."""
 
-    network: np.ndarray
-    tfidf: np.ndarray
+    network: Array
+    tfidf: Array
 
 
 @dataclass(frozen=True)
 class Predictions:
     """A model's predictions on texts (logits, probabilities, pooled vectors), one float32 row per text, in order."""
 
-    logits: np.ndarray  # (n, C)
-    probabilities: np.ndarray  # (n, C): softmax of the scaled logits, in a multi-label task the sigmoid of each
-    pooled: np.ndarray  # (n, d): input of the model's classifier
+    logits: Array  # (n, C)
+    probabilities: Array  # (n, C): softmax of the scaled logits, in a multi-label task the sigmoid of each
+    pooled: Array  # (n, d): input of the model's classifier
     parts: EnsembleLogits | None = None  # the logits of both models of a mixture
 
     def select_rows(self, rows: slice) -> Predictions:
@@ -175,7 +175,7 @@ def predict_passages(
     lengths = np.array([len(own) for own in cut])
     starts = np.cumsum(lengths) - lengths
 
-    def average_passages(values: np.ndarray) -> np.ndarray:
+    def average_passages(values: Array) -> Array:
         """Average the values of passages (passages, k) to values of whole texts (texts, k)."""
         sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
         return (sums / lengths[:, None]).astype(values.dtype)
@@ -195,19 +195,13 @@ class Ensemble:
 
     @classmethod
     def fit_weight(
-        cls,
-        model: Model,
-        tokenizer: Tokenizer,
-        network: np.ndarray,
-        texts: Sequence[str],
-        labels: np.ndarray,
-        task: Task,
+        cls, model: Model, tokenizer: Tokenizer, network: Array, texts: Sequence[str], labels: Array, task: Task
     ) -> Ensemble:
         """Return a mixture with the network's weight fitted to its logits on validation texts, (n, C)."""
         parts = cls(model, tokenizer, 1.0).predict_parts(network, texts, task)
         return cls(model, tokenizer, find_weight(parts, labels, task))
 
-    def predict_parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> EnsembleLogits:
+    def predict_parts(self, network: Array, texts: Sequence[str], task: Task) -> EnsembleLogits:
         """Return the given logits of a mixture's network, and the logits of its TF-IDF model for the same texts."""
         return EnsembleLogits(network, predict_texts(self.model, self.tokenizer, texts, task=task).logits)
 
@@ -218,7 +212,7 @@ class Ensemble:
         return dataclasses.replace(found, logits=logits, parts=parts).apply_scaling(UNSCALED, task)
 
 
-def blend_logits(parts: EnsembleLogits, weight: float, task: Task) -> np.ndarray:
+def blend_logits(parts: EnsembleLogits, weight: float, task: Task) -> Array:
     """Return (n, C) logits whose softmax (or sigmoid, for multi-label data) is a mixture of a network with TF-IDF."""
     network, other = (torch.from_numpy(np.asarray(each, np.float64)) for each in parts)
     return blend_tensors(network, other, weight, task).numpy()
@@ -236,7 +230,7 @@ def blend_tensors(network: Tensor, other: Tensor, weight: float, task: Task) -> 
 
 
 def evaluate_parts(
-    parts: EnsembleLogits, labels: np.ndarray, task: Task, *, ordered: bool = False
+    parts: EnsembleLogits, labels: Array, task: Task, *, ordered: bool = False
 ) -> dict[str, dict[str, float]]:
     """Compute the metrics of each of a mixture's two models alone; for multi-label data at a threshold of 0.5."""
     return {
@@ -245,7 +239,7 @@ def evaluate_parts(
     }
 
 
-def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
+def find_weight(parts: EnsembleLogits, labels: Array, task: Task) -> float:
     """Return the network's weight in [0, 1] in a mixture with TF-IDF that has the least cross-entropy."""
     ours, theirs = (_select_true(each, labels, task) for each in parts)
 
@@ -258,10 +252,9 @@ def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
     return min((1.0, between, 0.0), key=cross_entropy)  # the search never reaches 0 or 1
 
 
-def _select_true(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
+def _select_true(logits: Array, labels: Array, task: Task) -> Array:
     """Return the probability of each row's true class or, for multi-label data, of each label's true value (0 or 1)."""
     exact = np.asarray(logits, np.float64)
     if task == "single":
-        found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]
-        return found
+        return scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]
     return scipy.special.expit(np.where(labels != 0, exact, -exact)).ravel()

@@ -13,6 +13,8 @@ from core.exceptions import InputError
 from core.metrics import METRICS, Metric, Reads, select_metrics
 from core.training.temperature import Scaling, as_trained
 
+Array = np.ndarray
+Thresholds = np.ndarray | float  # of each class, or one for all
 HALF = 0.5  # the default threshold
 EPSILON = np.finfo(np.float64).eps  # before a logarithm, probabilities are kept this far from 0 and 1
 Part = Literal["precision", "recall", "f1"]
@@ -24,14 +26,14 @@ BINS = 15  # of confidence
 class Scores:
     """The labels and predictions of n rows, with cached quantities that several metrics share."""
 
-    labels: np.ndarray  # (n,) class numbers, or (n, C) booleans
-    probabilities: np.ndarray  # (n, C) float64
-    answers: np.ndarray  # predicted class numbers (n,), or predicted labels (n, C)
-    true: np.ndarray  # (n, C) booleans: true classes of each row
-    predicted: np.ndarray  # (n, C) booleans: predicted classes of each row
-    correct: np.ndarray  # (n,) float64: 1 if all predicted classes are right
-    surprise: np.ndarray  # (n,): mean negative log probability of the true classes
-    distance: np.ndarray  # (n,): squared distance of probabilities and true classes, 0 best, 1 worst
+    labels: Array  # (n,) class numbers, or (n, C) booleans
+    probabilities: Array  # (n, C) float64
+    answers: Array  # predicted class numbers (n,), or predicted labels (n, C)
+    true: Array  # (n, C) booleans: true classes of each row
+    predicted: Array  # (n, C) booleans: predicted classes of each row
+    correct: Array  # (n,) float64: 1 if all predicted classes are right
+    surprise: Array  # (n,): mean negative log probability of the true classes
+    distance: Array  # (n,): squared distance of probabilities and true classes, 0 best, 1 worst
     ranked: Sequence[int]  # classes whose areas are averaged
     unranked: Sequence[int]  # classes whose ranking metrics are undefined on these rows
     scale: bool = False  # whether there are three or more classes on an ordinal scale
@@ -40,30 +42,30 @@ class Scores:
         return len(self.labels)
 
     @property
-    def missed(self) -> np.ndarray:
+    def missed(self) -> Array:
         """Return (n,) shares of wrong decisions: for each row, the classes wrongly predicted or missed, out of all."""
         return (self.true != self.predicted).mean(1)
 
     @cached_property
-    def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def counts(self) -> tuple[Array, Array, Array]:
         """Return each row's true positives, true labels and predicted labels: three (n, C) float64 arrays of 0 or 1."""
         return (self.true & self.predicted).astype(float), self.true.astype(float), self.predicted.astype(float)
 
     @cached_property
-    def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def ranking(self) -> list[tuple[Array, Array]]:
         """Return, for each class, the rows by falling probability, and where each distinct probability starts."""
         orders = [np.argsort(-column, kind="stable") for column in self.probabilities.T]
         columns = zip(self.probabilities.T, orders, strict=True)
         return [(order, np.flatnonzero(np.diff(column[order], prepend=np.inf))) for column, order in columns]
 
-    def compute_mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def compute_mean(self, values: Array, weights: Array) -> Array:
         """Return (R,) means of (n,) values, one for each set of row weights; NaN where all weights are 0."""
         with np.errstate(invalid="ignore"):
             return weights @ values / weights.sum(1)
 
     def compute_average(
-        self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
-    ) -> np.ndarray:
+        self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: Array
+    ) -> Array:
         """Return (R,) averaged precision, recall or F1, for each set of row weights; a quotient by 0 counts as 0."""
         a, b = SIDES[part]
         if average == "samples":
@@ -76,8 +78,8 @@ class Scores:
         return divide_safely((divide_safely(hits, a * true + b * predicted) * share).sum(1), share.sum(1))
 
     def compute_area(
-        self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
-    ) -> np.ndarray:
+        self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: Array
+    ) -> Array:
         """Return (R,) average areas under the classes' ROC or precision-recall curves, for each set of row weights."""
         values = np.stack([AREAS[curve](*count_positives(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
@@ -85,7 +87,7 @@ class Scores:
         support = np.stack([weights @ self.true[:, each] for each in self.ranked], 1)
         return (values * support).sum(1) / support.sum(1)
 
-    def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    def mask_classes(self, true: Array, predicted: Array) -> Array:
         """Return 1 for each class that a macro average covers, else 0, for each set of row weights, (R, C)."""
         return np.ones_like(true)
 
@@ -93,7 +95,7 @@ class Scores:
 class SingleLabelScores(Scores):
     """Labels and predictions of rows with one label each; the predicted class is the most probable one."""
 
-    def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
+    def __init__(self, labels: Array, probabilities: Array, *, ordered: bool = False) -> None:
         self.labels = np.asarray(labels, np.int64)
         self.probabilities = np.asarray(probabilities, np.float64)
         self.classes = self.probabilities.shape[1]
@@ -107,16 +109,16 @@ class SingleLabelScores(Scores):
         self.ranked = [1] if self.classes == 2 else range(self.classes)
         self.unranked = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
 
-    def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    def mask_classes(self, true: Array, predicted: Array) -> Array:
         """Return 1 for each class with a true or predicted row, else 0, for each set of row weights, (R, C)."""
         return (true + predicted > 0).astype(float)
 
     @property
-    def steps(self) -> np.ndarray:
+    def steps(self) -> Array:
         """Return (n,) float64 distances of true and predicted class on an ordinal scale; 0 where they are equal."""
         return np.abs(self.answers - self.labels).astype(float)
 
-    def compute_kappa(self, weights: np.ndarray) -> np.ndarray:
+    def compute_kappa(self, weights: Array) -> Array:
         """Return quadratically weighted kappas (Cohen 1968) for each set of row weights; NaN if there is one class."""
         a, b = self.answers.astype(float), self.labels.astype(float)
         means = [self.compute_mean(each, weights) for each in (a, b, a**2, b**2, (a - b) ** 2)]
@@ -124,18 +126,18 @@ class SingleLabelScores(Scores):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
-    def compute_ece(self, weights: np.ndarray) -> np.ndarray:
+    def compute_ece(self, weights: Array) -> Array:
         """Compute the (R,) expected calibration errors (Guo et al. 2017) in 15 bins, for each set of row weights."""
         with np.errstate(invalid="ignore"):
             return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
 
     @cached_property
-    def bins(self) -> np.ndarray:
+    def bins(self) -> Array:
         """Return (n, 15) booleans that mark the confidence bin of each row."""
         return find_bins(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
 
     @cached_property
-    def overconfidence(self) -> np.ndarray:
+    def overconfidence(self) -> Array:
         """Return each row's confidence minus its correctness (1 or 0), in the column of its confidence bin, (n, 15)."""
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
@@ -143,7 +145,7 @@ class SingleLabelScores(Scores):
 class MultiLabelScores(Scores):
     """Labels and predictions of multi-label rows; a label is predicted if its probability is above its threshold."""
 
-    def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
+    def __init__(self, labels: Array, probabilities: Array, thresholds: Thresholds = HALF) -> None:
         self.labels = self.true = np.asarray(labels) != 0
         self.probabilities = np.asarray(probabilities, np.float64)
         self.answers = self.predicted = self.probabilities > np.asarray(thresholds, np.float64)
@@ -157,12 +159,7 @@ class MultiLabelScores(Scores):
 
 
 def build_scores(
-    labels: np.ndarray,
-    probabilities: np.ndarray,
-    task: Task = "single",
-    thresholds: np.ndarray | float = HALF,
-    *,
-    ordered: bool = False,
+    labels: Array, probabilities: Array, task: Task = "single", thresholds: Thresholds = HALF, *, ordered: bool = False
 ) -> Scores:
     """Build the labels and predictions of rows for a task's metrics; InputError if shapes or labels do not fit."""
     if task == "single":
@@ -188,7 +185,7 @@ SEVERAL = "the texts have several labels each, so that none belongs to one class
 
 
 def count_confusions(
-    labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str], thresholds: np.ndarray | float = HALF
+    labels: Array, probabilities: Array, classes: Sequence[str], thresholds: Thresholds = HALF
 ) -> dict[str, list[list[int]]]:
     """Return label → 2 × 2 confusion matrix: rows without and with the label, columns not predicted and predicted."""
     scores = build_scores(labels, probabilities, "multi", thresholds)
@@ -198,12 +195,12 @@ def count_confusions(
     }
 
 
-def join_class_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
+def join_class_names(has: Array, classes: Sequence[str]) -> list[str]:
     """Join the class names of each row of 0/1 indicators by commas; a row without a class gets a fixed phrase."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
-def tune_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+def tune_thresholds(labels: Array, probabilities: Array) -> Array:
     """Return (C,) thresholds that maximise each label's F1 on these rows; 0.5 for a label without rows.
 
     A threshold is half way between two probabilities; among equal F1 it is the nearest to 0.5, or 0.5 itself. F1 on the
@@ -228,12 +225,12 @@ def tune_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray
     return found
 
 
-def find_bins(confidence: np.ndarray) -> np.ndarray:
+def find_bins(confidence: Array) -> Array:
     """Return the confidence bin (0 to 14) of each value: bin k holds k/15 < confidence <= (k+1)/15."""
     return np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
 
 
-def count_positives(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+def count_positives(scores: Scores, weights: Array, number: int) -> tuple[Array, Array]:
     """Return a class's true and false positives at falling thresholds for R row weightings, each (R, thresholds)."""
     order, starts = scores.ranking[number]
     ranked = weights[:, order]
@@ -241,14 +238,14 @@ def count_positives(scores: Scores, weights: np.ndarray, number: int) -> tuple[n
     return true, np.add.reduceat(ranked, starts, axis=1).cumsum(1) - true
 
 
-def compute_roc_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
+def compute_roc_area(true: Array, false: Array) -> Array:
     """Return the (R,) area under a ROC curve from true and false positives; NaN without positives or negatives."""
     steps = np.diff(false, axis=1, prepend=0)
     heights = true - np.diff(true, axis=1, prepend=0) / 2
     return divide_safely((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
 
 
-def compute_precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
+def compute_precision_area(true: Array, false: Array) -> Array:
     """Return (R,) average precision from true and false positives at falling thresholds; NaN without positives."""
     gained = np.diff(true, axis=1, prepend=0) * divide_safely(true, true + false)
     return divide_safely(gained.sum(1), true[:, -1], empty=np.nan)
@@ -257,25 +254,20 @@ def compute_precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
 AREAS = {"roc": compute_roc_area, "precision": compute_precision_area}
 
 
-def score_class(hits: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+def score_class(hits: Array, true: Array, predicted: Array) -> dict[str, float]:
     """Compute precision, recall, F1 and support from the counts of correct, true and predicted rows or spans."""
     parts = ((part, divide_safely(hits, a * true + b * predicted)) for part, (a, b) in SIDES.items())
     return {**{str(part): float(value) for part, value in parts}, "support": float(true)}
 
 
-def divide_safely(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
+def divide_safely(part: Array, whole: Array, empty: float = 0.0) -> Array:
     """Return the elementwise quotient of two arrays; `empty` where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, empty)
 
 
 def evaluate(
-    labels: np.ndarray,
-    probabilities: np.ndarray,
-    task: Task = "single",
-    thresholds: np.ndarray | float = HALF,
-    *,
-    ordered: bool = False,
+    labels: Array, probabilities: Array, task: Task = "single", thresholds: Thresholds = HALF, *, ordered: bool = False
 ) -> dict[str, float]:
     """Compute every metric of predictions that is defined for these rows; `explain_left_out` explains the others.
 
@@ -288,13 +280,13 @@ def evaluate(
     return {name: float(metric.measure(scores, once)[0]) for name, metric in list_defined(scores, task).items()}
 
 
-def evaluate_unscaled(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
+def evaluate_unscaled(labels: Array, probabilities: Array, task: Task, scaling: Scaling) -> dict[str, float]:
     """Compute the metrics that depend on the probabilities (loss, ECE, Brier score) without temperature scaling."""
     found = evaluate(labels, as_trained(probabilities, scaling, task), task)
     return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
 
 
-def count_changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
+def count_changed(probabilities: Array, task: Task, scaling: Scaling) -> int:
     """Count rows whose predicted labels temperature scaling changes; with several labels, at a threshold of 0.5."""
     trained = as_trained(probabilities, scaling, task)
     if task == "single":
@@ -303,12 +295,7 @@ def count_changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> in
 
 
 def explain_left_out(
-    labels: np.ndarray,
-    probabilities: np.ndarray,
-    classes: Sequence[str],
-    task: Task = "single",
-    *,
-    ordered: bool = False,
+    labels: Array, probabilities: Array, classes: Sequence[str], task: Task = "single", *, ordered: bool = False
 ) -> dict[str, str]:
     """Return metric → reason for metrics that are not defined for these labels and predictions."""
     scores = build_scores(labels, probabilities, task, ordered=ordered)
@@ -338,11 +325,7 @@ def _list_undefined(scores: Scores) -> set[Reads]:
 
 
 def evaluate_classes(
-    labels: np.ndarray,
-    probabilities: np.ndarray,
-    classes: Sequence[str],
-    task: Task = "single",
-    thresholds: np.ndarray | float = HALF,
+    labels: Array, probabilities: Array, classes: Sequence[str], task: Task = "single", thresholds: Thresholds = HALF
 ) -> dict[str, dict[str, float]]:
     """Compute each class's precision, recall, F1 and support, areas where defined, and a multi-label threshold."""
     scores = build_scores(labels, probabilities, task, thresholds)
@@ -364,7 +347,7 @@ def evaluate_classes(
     return found
 
 
-def compute_confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[list[int]]:
+def compute_confusion(labels: Array, predicted: Array, classes: int) -> list[list[int]]:
     """Return the C × C confusion matrix of class numbers: true labels in rows, predictions in columns."""
     cells = np.asarray(labels, np.int64) * classes + np.asarray(predicted, np.int64)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes).tolist()
@@ -383,7 +366,7 @@ def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
     return f"Macro averages are over {over} of {len(classes)} classes: no row is {' or '.join(named)}{counted}."
 
 
-def compute_calibration(labels: np.ndarray, probabilities: np.ndarray) -> list[dict[str, Any]]:
+def compute_calibration(labels: Array, probabilities: Array) -> list[dict[str, Any]]:
     """Return the 15 bins of a calibration curve: from, to, count, mean confidence and accuracy (None if empty)."""
     scores = build_scores(labels, probabilities)
     confidence = scores.probabilities.max(1, initial=0)
@@ -404,7 +387,7 @@ def compute_calibration(labels: np.ndarray, probabilities: np.ndarray) -> list[d
     return bins
 
 
-def compute_roc_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
+def compute_roc_curve(labels: Array, probabilities: Array, number: int) -> dict[str, list[float]]:
     """Return the ROC curve of one class against the rest: fpr, tpr and threshold, corners of the curve only.
 
     The lists are empty if the class or the rest has no row. The first threshold, at which no row is predicted, is 1.
@@ -424,7 +407,7 @@ def compute_roc_curve(labels: np.ndarray, probabilities: np.ndarray, number: int
     }
 
 
-def compute_pr_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
+def compute_pr_curve(labels: Array, probabilities: Array, number: int) -> dict[str, list[float]]:
     """Return the precision-recall curve of a class at distinct thresholds, falling; empty if the class has no rows."""
     true, false, thresholds = _count_positives(build_scores(labels, probabilities), number)
     if not len(true) or not true[-1]:
@@ -436,7 +419,7 @@ def compute_pr_curve(labels: np.ndarray, probabilities: np.ndarray, number: int)
     }
 
 
-def _count_positives(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _count_positives(scores: Scores, number: int) -> tuple[Array, Array, Array]:
     """Return a class's true and false positives at each distinct threshold, and the thresholds, falling."""
     if not len(scores.labels):
         return np.zeros(0), np.zeros(0), np.zeros(0)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.data.splits import cut_rows, find_strata
-from core.evaluation.metrics import SEVERAL
+from core.evaluation.metrics import SEVERAL, Array
 from core.exceptions import InputError, NotAvailable
 from core.lazy_imports import scipy
 
@@ -21,16 +21,14 @@ NEIGHBORS = 10  # of each row, by default
 _BLOCK = 4_000_000  # distances in memory at once
 
 
-def draw_rows(rows: int, most: int, seed: int = 0) -> np.ndarray:
+def draw_rows(rows: int, most: int, seed: int = 0) -> Array:
     """Return sorted row indices: all, or a seeded random sample if there are more than `most`."""
     if rows <= most:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
-def find_nearest(
-    asked: np.ndarray, vectors: np.ndarray, most: int, own: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def find_nearest(asked: Array, vectors: Array, most: int, own: Array | None = None) -> tuple[Array, Array]:
     """Find the rows of `vectors` nearest to each query vector, by Euclidean distance, the nearest first.
 
     A matrix product selects few candidates, whose distances are then exact: the same result in a fifth of the time.
@@ -61,9 +59,7 @@ def find_nearest(
     return np.concatenate(rows), np.concatenate(distances)
 
 
-def _refine_candidates(
-    asked: np.ndarray, points: np.ndarray, candidates: np.ndarray, size: int
-) -> tuple[np.ndarray, np.ndarray] | None:
+def _refine_candidates(asked: Array, points: Array, candidates: Array, size: int) -> tuple[Array, Array] | None:
     """Return the nearest candidate rows of each query vector, and distances, (k, size); None: too many or too few."""
     at, rows = np.nonzero(candidates)
     counts = np.bincount(at, minlength=len(asked))
@@ -76,9 +72,7 @@ def _refine_candidates(
     return rows[order], distances[order]
 
 
-def _search_all(
-    asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _search_all(asked: Array, points: Array, own: Array | None, size: int) -> tuple[Array, Array]:
     """Find nearest rows by computing all distances; used if most rows are equal or some values are NaN."""
     found = scipy.spatial.distance.cdist(asked, points)
     if own is not None:
@@ -87,7 +81,7 @@ def _search_all(
     return order, np.take_along_axis(found, order, axis=1)
 
 
-def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
+def _select_smallest(found: Array, size: int) -> Array:
     """Return the columns of each row's smallest values, (k, size), ascending; sort a whole row only for ties."""
     if not 0 < size < found.shape[1]:
         return np.argsort(found, axis=1, kind="stable")[:, :size]
@@ -99,23 +93,22 @@ def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
     return order
 
 
-def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def count_neighbors(rows: Array, values: Array, n: int) -> tuple[Array, Array]:
     """Count how often each of n rows occurs in `rows` (k, m), and average its `values` (k, m); 0 where it is absent."""
     votes = np.bincount(rows.ravel(), minlength=n)
     return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
 
 
-def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbors: int = NEIGHBORS) -> np.ndarray | None:
+def compute_purity(vectors: Array, labels: Array, neighbors: int = NEIGHBORS) -> Array | None:
     """Return the (n,) share of each row's nearest neighbours with the same label (or label set); None for few rows."""
     if len(vectors) < neighbors + 2:
         return None
     rows, _ = find_nearest(vectors, vectors, neighbors, np.arange(len(vectors)))
     same = labels[rows] == labels[:, None]
-    found: np.ndarray = (same if same.ndim == 2 else same.all(2)).mean(1)
-    return found
+    return (same if same.ndim == 2 else same.all(2)).mean(1)
 
 
-def compute_chance_purity(labels: np.ndarray) -> float:
+def compute_chance_purity(labels: Array) -> float:
     """Return the expected share of random neighbours of the same class: Σ nᵢ (nᵢ − 1) / (n (n − 1)), class sizes nᵢ."""
     _, counts = np.unique(labels, axis=0, return_counts=True)
     n = int(counts.sum())
@@ -168,9 +161,9 @@ class ProjectionConfig:
 class Quality:
     """The quality of an embedding map (silhouettes, preserved neighbours), measured on a sample of its rows."""
 
-    rows: np.ndarray  # (q,) int64: indices of the measured places, ascending
-    space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
-    plane: np.ndarray  # (q,) silhouettes in the projection
+    rows: Array  # (q,) int64: indices of the measured places, ascending
+    space: Array  # (q,) float32 silhouettes by true class in the original space; empty if undefined
+    plane: Array  # (q,) silhouettes in the projection
     preserved: float | None  # mean share of the nearest neighbours that stay nearest on the map; None below 12 rows
     reason: str = ""  # why there is no silhouette
 
@@ -179,8 +172,8 @@ class Quality:
 class Projection:
     """The positions of a split's rows on an embedding map, with the quality of the map."""
 
-    rows: np.ndarray  # (m,) int64: rows of the split, ascending
-    places: np.ndarray  # (m, k) float32
+    rows: Array  # (m,) int64: rows of the split, ascending
+    places: Array  # (m, k) float32
     quality: Quality
     explained: tuple[float, ...] = ()  # PCA: share of the variance along each axis
 
@@ -189,16 +182,16 @@ class Projection:
 class Pca:
     """Fitted principal components, which project new vectors in the same way as the old ones."""
 
-    mean: np.ndarray  # (d,)
-    axes: np.ndarray  # (k, d), orthonormal; the largest weight of each is positive, so that maps are not mirrored
+    mean: Array  # (d,)
+    axes: Array  # (k, d), orthonormal; the largest weight of each is positive, so that maps are not mirrored
     explained: tuple[float, ...]  # k shares of the whole variance
 
-    def transform(self, points: np.ndarray) -> np.ndarray:
+    def transform(self, points: Array) -> Array:
         """Project (n, d) vectors onto the k principal components, (n, k)."""
         return (np.asarray(points, np.float64) - self.mean) @ self.axes.T
 
 
-def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
+def fit_pca(embeddings: Array, dimensions: int) -> Pca:
     """Fit exact PCA by singular value decomposition of centred (n, d) vectors; InputError if there are too few."""
     if min(embeddings.shape) < dimensions:
         n, d = embeddings.shape
@@ -213,7 +206,7 @@ def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
 
 
 def project_split(
-    embeddings: np.ndarray, labels: np.ndarray, config: ProjectionConfig, on_progress: OnProgress | None = None
+    embeddings: Array, labels: Array, config: ProjectionConfig, on_progress: OnProgress | None = None
 ) -> Projection:
     """Project the embeddings (n, d) of a split onto a map and measure its quality; equal arguments give equal maps.
 
@@ -246,14 +239,12 @@ def project_split(
     return Projection(rows, places, quality, explained)
 
 
-def sample_rows(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
+def sample_rows(labels: Array, size: int, seed: int) -> Array:
     """Return the numbers of at most `size` rows, ascending: a seeded sample stratified by label."""
     return np.arange(len(labels)) if len(labels) <= size else cut_rows(labels, size, seed)[0]
 
 
-def measure_quality(
-    embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
-) -> Quality:
+def measure_quality(embeddings: Array, places: Array, labels: Array, size: int, seed: int, reason: str = "") -> Quality:
     """Compute preserved neighbours and, without a `reason`, silhouettes before and after projection on `size` rows."""
     from sklearn.metrics import silhouette_samples
 
@@ -269,7 +260,7 @@ def measure_quality(
     return Quality(rows, space, plane, preserved)
 
 
-def measure_preservation(before: np.ndarray, after: np.ndarray, neighbors: int = NEIGHBORS) -> float | None:
+def measure_preservation(before: Array, after: Array, neighbors: int = NEIGHBORS) -> float | None:
     """Return the mean share of a row's nearest neighbours in `before` (n, d) that stay nearest in `after` (n, k)."""
     if len(before) < neighbors + 2:
         return None
@@ -277,15 +268,13 @@ def measure_preservation(before: np.ndarray, after: np.ndarray, neighbors: int =
     return float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(first, second, strict=True)]) / neighbors)
 
 
-def place_among(
-    vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbors: int = NEIGHBORS
-) -> tuple[np.ndarray, np.ndarray]:
+def place_among(vector: Array, embeddings: Array, places: Array, neighbors: int = NEIGHBORS) -> tuple[Array, Array]:
     """Place a (d,) vector on a map at the mean of its nearest rows; return the place (k,) and these rows, sorted."""
     nearest = np.argsort(((embeddings - vector) ** 2).sum(1), kind="stable")[:neighbors]
     return places[nearest].mean(0), nearest
 
 
-def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
+def _fit_tsne(points: Array, config: ProjectionConfig, tell: OnProgress) -> Array:
     """Project points by t-SNE (openTSNE, Poličar et al. 2019), started from PCA; equal seeds give equal maps."""
     try:
         import openTSNE
@@ -317,7 +306,7 @@ def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) ->
     return np.asarray(fitted)
 
 
-def _fit_umap(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
+def _fit_umap(points: Array, config: ProjectionConfig, tell: OnProgress) -> Array:
     """Project points by UMAP (umap-learn, McInnes et al. 2018)."""
     try:
         import umap
@@ -347,13 +336,13 @@ REACH = 4.0  # bandwidths by which the grid exceeds the points, and radius of a 
 class Density:
     """The estimated density of points on a two-dimensional embedding map, on a grid."""
 
-    x: np.ndarray  # (CELLS,) centres of the columns
-    y: np.ndarray  # (CELLS,) centres of the rows
-    values: np.ndarray  # (CELLS, CELLS) points per unit of area, divided by their number; rows are y
-    held: np.ndarray  # (CELLS, CELLS) share of the total mass in cells that are as dense or denser
+    x: Array  # (CELLS,) centres of the columns
+    y: Array  # (CELLS,) centres of the rows
+    values: Array  # (CELLS, CELLS) points per unit of area, divided by their number; rows are y
+    held: Array  # (CELLS, CELLS) share of the total mass in cells that are as dense or denser
 
 
-def estimate_density(places: np.ndarray) -> Density | None:
+def estimate_density(places: Array) -> Density | None:
     """Estimate the density of (n, 2) points on a map; None if they do not vary in both directions.
 
     f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott

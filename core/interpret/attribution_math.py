@@ -73,8 +73,7 @@ def compute_agreement(first: np.ndarray, second: np.ndarray) -> float | None:
 
 def rank_attributions(pushes: np.ndarray) -> np.ndarray:
     """Return ranks of word attributions from 1, (W,) float64; values equal up to rounding share their mean rank."""
-    found: np.ndarray = scipy.stats.rankdata(np.round(pushes, DIGITS))
-    return found
+    return scipy.stats.rankdata(np.round(pushes, DIGITS))
 
 
 class TopWords(NamedTuple):

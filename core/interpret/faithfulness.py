@@ -21,7 +21,6 @@ from core.evaluation.intervals import TAILS, draw_resamples
 from core.exceptions import InputError
 from core.interpret import attribution, attribution_math
 from core.interpret.attribution import READ, ExplainedText
-from core.interpret.attribution_math import DIGITS
 from core.interpret.explain_context import ExplainContext
 from core.interpret.faithfulness_verdict import DELETES, POINTS, Belief, MethodMeasurements, Number, ProbabilityCurve
 from core.text.tokenizer import Tokenizer
@@ -113,7 +112,7 @@ def count_steps(words: int) -> np.ndarray:
 
 def order_words(pushes: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Return word indices by falling attribution, (W,); words with equal attribution are in random order."""
-    return np.lexsort((random.permutation(len(pushes)), -np.round(pushes, DIGITS)))
+    return np.lexsort((random.permutation(len(pushes)), -np.round(pushes, attribution_math.DIGITS)))
 
 
 def insert_words(text: str, words: Sequence[Span], order: np.ndarray) -> list[str]:
@@ -134,7 +133,7 @@ def interpolate_curve(values: np.ndarray, words: int) -> np.ndarray:
 
 def compute_beaten_share(own: float, others: np.ndarray) -> float:
     """Return the share of random word orders with a smaller area than an attribution's order; ties count half."""
-    return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
+    return float((np.sign(np.round(own - others, attribution_math.DIGITS)) / 2 + 0.5).mean())
 
 
 RANDOM, PAIRS = 20, 15  # Random orders and pairs of words of each sentence

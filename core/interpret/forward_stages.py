@@ -101,8 +101,7 @@ class Softmax:
         top = self.scores.max(-1, keepdims=True)
         raised = np.exp(self.scores - np.where(np.isfinite(top), top, 0))
         total = raised.sum(-1, keepdims=True)
-        shares: Array = raised / np.where(total > 0, total, 1)
-        return shares
+        return raised / np.where(total > 0, total, 1)
 
     def format_cell(self, i: int, j: int) -> str:
         """Write one softmax cell as a fraction: the exponential of its score over the sum of the row."""
@@ -155,8 +154,7 @@ class Largest:
 
     def compute_values(self) -> Array:
         """Compute the largest value of each column, (1, C)."""
-        found: Array = self.x.max(0, keepdims=True)
-        return found
+        return self.x.max(0, keepdims=True)
 
     def format_cell(self, i: int, j: int) -> str:
         """Write at which row a column has its largest value."""
@@ -168,8 +166,7 @@ def to_float64(weight: Tensor | None) -> Array:
     """Convert a model weight to a float64 array on the CPU; RuntimeError if the model lacks this weight."""
     if weight is None:
         raise RuntimeError("this part of the model has no such weight")
-    found: Array = weight.detach().double().cpu().numpy()
-    return found
+    return weight.detach().double().cpu().numpy()
 
 
 def make_linear_rule(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
@@ -198,7 +195,7 @@ Rule = Dot | Sum | MaskedScores | Softmax | Norm | Largest
 
 def apply_activation(x: Array, after: After) -> Array:
     """Apply ReLU, GELU, SiLU, sigmoid or absolute value elementwise; an empty name changes nothing."""
-    found: Array = {
+    return {
         "": lambda: x,
         "relu": lambda: np.maximum(x, 0),
         "gelu": lambda: x * (1 + scipy.special.erf(x / math.sqrt(2))) / 2,
@@ -206,7 +203,6 @@ def apply_activation(x: Array, after: After) -> Array:
         "sigmoid": lambda: scipy.special.expit(x),
         "abs": lambda: np.abs(x),
     }[after]()
-    return found
 
 
 def format_number(value: float) -> str:

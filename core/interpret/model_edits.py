@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
     from core.models.trace import Intervention
 
-
 UNMIXED = "mix.0"
 UNSEGMENTED = "seg.0"
 MEAN = ":mean"  # Suffix of a part that outputs its mean instead of zero
@@ -186,7 +185,6 @@ class Edits:
 
 
 UNCHANGED = Edits()
-
 
 LONGEST = 4_000  # Characters of a line, enough for all parts of any model
 STRONGEST = 3.0  # Factor on the lexical term

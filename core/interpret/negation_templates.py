@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from core.interpret.explain_context import ExplainContext
 
-
 PLACE = "{}"
 TEMPLATES = {
     "not good": "The film was [not] {} good.",

@@ -11,14 +11,7 @@ import torch
 from torch import Tensor
 
 from core.data.dataset import Task
-from core.evaluation.inference import (
-    Ensemble,
-    blend_logits,
-    check_finite,
-    compute_probabilities,
-    get_device,
-    switch_to_eval,
-)
+from core.evaluation import inference
 from core.models.builder import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
@@ -155,7 +148,7 @@ def inspect_text(
     task: Task = "single",
     intervene: Intervention | None = None,
     scaling: Scaling = UNSCALED,
-    mix: Ensemble | None = None,
+    mix: inference.Ensemble | None = None,
     unmixed: bool = False,
 ) -> SentenceView:
     """Classify one text and return the prediction with the model's internal values; the model is unchanged.
@@ -165,13 +158,13 @@ def inspect_text(
     """
     encoding = tokenizer.encode(text)
     batch = Batch.from_arrays(to_batch(encoding))
-    with switch_to_eval(model):
-        device = get_device(model)
+    with inference.switch_to_eval(model):
+        device = inference.get_device(model)
         output = model(batch.to(device), trace=True, intervene=intervene)
-    logits, beside = check_finite(output.logits.double()).cpu(), None
+    logits, beside = inference.check_finite(output.logits.double()).cpu(), None
     if mix is not None:
         logits, beside = _mix_logits(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)
-    chances = compute_probabilities(logits[0], task, scaling).tolist()
+    chances = inference.compute_probabilities(logits[0], task, scaling).tolist()
     encoder = model if isinstance(model, EncoderClassifier) else None
     before, behind = (encoder.first, encoder.last) if encoder else (0, 0)
     tokens = [CLASS_TOKEN] * before + list(encoding.tokens) + [LAST_TOKEN] * behind
@@ -216,14 +209,14 @@ def _get_truncated_text(encoding: Encoding, *, pairs: bool) -> str:
 
 
 def _mix_logits(
-    mix: Ensemble, weight: float, network: Tensor, text: str, classes: tuple[str, ...], task: Task
+    mix: inference.Ensemble, weight: float, network: Tensor, text: str, classes: tuple[str, ...], task: Task
 ) -> tuple[Tensor, MixView]:
     """Return the logits (1, C) of the network mixed with TF-IDF for a text, and the probabilities of both."""
     parts = mix.predict_parts(network.numpy(), [text], task)
-    together = blend_logits(parts, weight, task)
+    together = inference.blend_logits(parts, weight, task)
 
     def name_probabilities(logits: np.ndarray) -> dict[str, float]:
-        chances = compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist()
+        chances = inference.compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist()
         return dict(zip(classes, chances, strict=True))
 
     return torch.from_numpy(together), MixView(weight, *map(name_probabilities, (*parts, together)))

@@ -81,14 +81,12 @@ OF_TOKEN = r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)"
 ADDITIVE = r"\lambda_n = p_n\,\alpha_n + (1-p_n)\,\beta_n"
 DIFFERENTIAL_START = (0.0, 0.99)  # Range of the differential rule's start, as heads are scaled by 1 - start
 
-
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Lexical = Literal["none", "add", "hadamard"]
 
 WIDEST = 65_536  # Larger than the longest text
 MOST_LEXICONS = 8
 STRONGEST = 1000  # With a larger factor on scores a softmax is a maximum
-
 
 MAPS: Group = "Maps and lambda"
 SCORES: Group = "Scores"
@@ -97,6 +95,19 @@ LEXICON: Group = "Lexicon"
 
 FURTHER_MAPS = Need(
     lambda part: part.components > 1, "there is one map, which has no lambda; choose components=2", refused=False
+)
+FURTHER_ADDED = Need(
+    lambda part: part.mixing == "additive" and part.components > 1,
+    "only mixing 'additive' with two components or more has it; choose mixing=additive, or mixing=differential-v2, "
+    "whose lambda is one per token anyway",
+)
+LAMBDA_OF_LAYER = Need(
+    lambda part: part.mixing in ("differential", "additive"),
+    "mixing '{0.mixing}' has no lambda of a layer; choose mixing=additive",
+)
+STARTED = Need(
+    lambda part: part.mixing in ("differential", "additive") and part.components > 1,
+    "there is no lambda that it would start; choose lambda_start=paper",
 )
 WINDOW = Need(lambda part: part.window > 0, "no effect, because window is 0, so all tokens see all; choose window=64")
 SIGMA = Need(lambda part: part.lexical != "none", "no effect, because lexical is 'none'; choose lexical=add")
@@ -113,193 +124,76 @@ def _require_additive(what: str) -> Need:
 class AttentionConfig:
     """The settings of an attention layer: its maps (components), how they are combined, and terms of the scores."""
 
+    # fmt: off
     heads: int = setting(4, "heads", SCORES, within=(1, 1024))
-    qk_width: Literal["full", "half"] = setting(
-        "full",
-        "width of queries and keys",
-        SCORES,
-        "Total width of the queries (and keys) of one component: full = model width, half = half of it (DT, NDT).",
-    )
+    qk_width: Literal["full", "half"] = setting("full", "width of queries and keys", SCORES,
+        "Total width of the queries (and keys) of one component: full = model width, half = half of it (DT, NDT).")
     components: int = setting(1, "maps per head", MAPS, "N, the base component included.")
-    mixing: Mixing = setting(
-        "single",
-        "how maps combine",
-        MAPS,
-        "single: c = 1 · differential: 1, -lambda · differential-v2: that per token and head · additive: 1, lambda_i.",
-    )
-    constraint: Constraint = setting(
-        "01",
-        "range of lambda",
-        MAPS,
+    mixing: Mixing = setting("single", "how maps combine", MAPS,
+        "single: c = 1 · differential: 1, -lambda · differential-v2: that per token and head · additive: 1, lambda_i.")
+    constraint: Constraint = setting("01", "range of lambda", MAPS,
         "Additive only, the range of lambda: 01 = [0,1] · pm1 = [-1,1] · pos = [0,inf) · free.",
-        needs=(_require_additive("it"), FURTHER_MAPS),
-    )
-    learn_beta: bool = setting(
-        False,
-        "learned beta",
-        MAPS,
+        needs=(_require_additive("it"), FURTHER_MAPS))
+    learn_beta: bool = setting(False, "learned beta", MAPS,
         "Additive only: learn the bias term beta of lambda instead of keeping it fixed.",
-        needs=(_require_additive("a beta"), FURTHER_MAPS),
-    )
-    lambda_per_head: bool = setting(
-        False,
-        "lambda per head",
-        MAPS,
+        needs=(_require_additive("a beta"), FURTHER_MAPS))
+    lambda_per_head: bool = setting(False, "lambda per head", MAPS,
         "One lambda per head instead of one per layer (differential and additive).",
-        needs=(
-            Need(
-                lambda part: part.mixing in ("differential", "additive"),
-                "mixing '{0.mixing}' has no lambda of a layer; choose mixing=additive",
-            ),
-            FURTHER_MAPS,
-        ),
-        trial=Trial("true", "Do the heads of a layer settle on different lambdas where they do not share one?"),
-    )
-    lambda_input: bool = setting(
-        False,
-        "lambda per token",
-        MAPS,
-        "Additive only: lambda of each token from the token itself, in place of one for all.",
-        needs=(
-            Need(
-                lambda part: part.mixing == "additive" and part.components > 1,
-                "only mixing 'additive' with two components or more has it; choose mixing=additive, or "
-                "mixing=differential-v2, whose lambda is one per token anyway",
-            ),
-        ),
-        trial=Trial("true", "Do negations and contrasts get another lambda than the words around them?"),
-    )
-    lambda_start: str = setting(
-        "paper",
-        "lambda at the start",
-        MAPS,
+        needs=(LAMBDA_OF_LAYER, FURTHER_MAPS),
+        trial=Trial("true", "Do the heads of a layer settle on different lambdas where they do not share one?"))
+    lambda_input: bool = setting(False, "lambda per token", MAPS,
+        "Additive only: lambda of each token from the token itself, in place of one for all.", needs=(FURTHER_ADDED,),
+        trial=Trial("true", "Do negations and contrasts get another lambda than the words around them?"))
+    lambda_start: str = setting("paper", "lambda at the start", MAPS,
         "Where lambda starts: a number, the same for every layer and component · paper: differential as its paper "
         "says; additive, whose paper prints no start, a fit to the lambdas that it reports after training.",
-        needs=(
-            Need(
-                lambda part: part.mixing in ("differential", "additive") and part.components > 1,
-                "there is no lambda that it would start; choose lambda_start=paper",
-            ),
-        ),
-    )
-    head_norm: bool = setting(
-        False,
-        "norm of each head",
-        MAPS,
-        "Per-head RMSNorm of the head outputs, scaled by 1 - lambda_init (differential) or 1 / (1 + sum lambda_init).",
-    )
-    row_norm: bool = setting(
-        False,
-        "weights of maps normalised",
-        MAPS,
+        needs=(STARTED,))
+    head_norm: bool = setting(False, "norm of each head", MAPS,
+        "Per-head RMSNorm of the head outputs, scaled by 1 - lambda_init (differential) or 1 / (1 + sum lambda_init).")
+    row_norm: bool = setting(False, "weights of maps normalised", MAPS,
         "Divide the coefficients by the sum of their magnitudes, so that a row of the combined map never exceeds 1.",
         needs=(Need(lambda part: part.components > 1, "one map needs none; choose components=2 and mixing=additive"),),
-        trial=Trial("true", "Do further maps still help when all weights together count no more than that of one map?"),
-    )
-    rotary: bool = setting(
-        False,
-        "rotary positions",
-        SCORES,
-        "Turn queries and keys by an angle that grows with the position (RoPE): scores see distances only.",
-    )
-    qk_norm: bool = setting(
-        False,
-        "cosine scores with a temperature",
-        SCORES,
-        "Scores are cosines times a learned temperature tau, one per layer, in place of q·k / sqrt(head width).",
-    )
-    gate: bool = setting(
-        False, "gate on the keys", GATE, "Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4)."
-    )
-    lexicon_gate: bool = setting(
-        False,
-        "gate guided by the lexicon",
-        GATE,
+        trial=Trial("true", "Do further maps still help when all weights together count no more than that of one map?"))
+    rotary: bool = setting(False, "rotary positions", SCORES,
+        "Turn queries and keys by an angle that grows with the position (RoPE): scores see distances only.")
+    qk_norm: bool = setting(False, "cosine scores with a temperature", SCORES,
+        "Scores are cosines times a learned temperature tau, one per layer, in place of q·k / sqrt(head width).")
+    gate: bool = setting(False, "gate on the keys", GATE,
+        "Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4).")
+    lexicon_gate: bool = setting(False, "gate guided by the lexicon", GATE,
         "The gate starts wider open for words that a lexicon calls positive or negative; by how much is learned.",
         needs=(Need(lambda part: part.gate, "there is no gate to guide; choose gate=true as well"),),
-        trial=Trial("true", "Does the gate find the words with a polarity sooner when a lexicon names them?"),
-    )
-    window: int = setting(
-        0,
-        "window of neighbours",
-        GATE,
-        "Each token sees this many neighbours, half on each side, and a few tokens that all see; 0: all see all.",
-    )
-    random_globals: int = setting(
-        2,
-        "random tokens that see all",
-        GATE,
-        "With a window: tokens drawn at random that all see, besides the first and the last.",
-        within=(0, 64),
+        trial=Trial("true", "Does the gate find the words with a polarity sooner when a lexicon names them?"))
+    window: int = setting(0, "window of neighbours", GATE,
+        "Each token sees this many neighbours, half on each side, and a few tokens that all see; 0: all see all.")
+    random_globals: int = setting(2, "random tokens that see all", GATE,
+        "With a window: tokens drawn at random that all see, besides the first and the last.", within=(0, 64),
         needs=(WINDOW,),
-        trial=Trial("0", "Do the random tokens carry anything that the window, the first and the last do not?"),
-    )
-    support_seed: int = setting(
-        0,
-        "seed of these tokens",
-        GATE,
+        trial=Trial("0", "Do the random tokens carry anything that the window, the first and the last do not?"))
+    support_seed: int = setting(0, "seed of these tokens", GATE,
         "With a window: seed of these draws; they depend on nothing else but the layer and the length of the text.",
-        within=(0, LARGEST_SEED),
-        needs=(WINDOW,),
-    )
-    lexical: Lexical = setting(
-        "none",
-        "sigma of the lexicon",
-        LEXICON,
+        within=(0, LARGEST_SEED), needs=(WINDOW,))
+    lexical: Lexical = setting("none", "sigma of the lexicon", LEXICON,
         "What sigma, the product of two tokens' polarities in a lexicon, does to their score: add · hadamard: "
-        "multiply.",
-    )
-    lexicons: int = setting(
-        1,
-        "lexicons that sigma reads",
-        LEXICON,
+        "multiply.")
+    lexicons: int = setting(1, "lexicons that sigma reads", LEXICON,
         "So many lexicons as text.lexicon names: each has a sigma of its own, and they are added.",
-        within=(1, MOST_LEXICONS),
-        needs=(SIGMA,),
-    )
-    lexical_heads: Literal["all", "last", "apart"] = setting(
-        "all",
-        "heads that sigma reaches",
-        LEXICON,
-        "Heads that sigma reaches; apart: of K lexicons each has every K-th head to itself.",
-        needs=(SIGMA,),
-    )
-    lexical_scaled: bool = setting(
-        False,
-        "sigma divided by the root of the head width",
-        LEXICON,
-        "add only: divide sigma by sqrt(head width), as the content score is.",
-        needs=(SIGMA, SIGMA_ADDED),
-    )
-    lexical_strength: float = setting(
-        1.0,
-        "strength of sigma",
-        LEXICON,
-        "Factor on sigma.",
-        within=(-STRONGEST, STRONGEST),
-        needs=(SIGMA,),
-        trial=Trial("5", "Does sigma, which is at most 1, need more weight?"),
-    )
-    learn_strength: bool = setting(
-        False,
-        "learned strength of sigma",
-        LEXICON,
-        "add only: learn that factor, one per layer and lexicon, from this start.",
-        needs=(SIGMA, SIGMA_ADDED),
-        trial=Trial("true", "Which layers would turn the lexicon up, and which would turn it off?"),
-    )
-    lexical_component: int = setting(
-        -1,
-        "map that sigma reaches",
-        LEXICON,
-        "The one component that sigma reaches, counted from 0; -1: every component.",
-        needs=(SIGMA, FURTHER_MAPS),
-        trial=Trial(
-            "1",
-            "With sigma in one map only, does lambda say how much the lexicon is worth?",
-            (("model.attention.lexical", "add"),),
-        ),
-    )
+        within=(1, MOST_LEXICONS), needs=(SIGMA,))
+    lexical_heads: Literal["all", "last", "apart"] = setting("all", "heads that sigma reaches", LEXICON,
+        "Heads that sigma reaches; apart: of K lexicons each has every K-th head to itself.", needs=(SIGMA,))
+    lexical_scaled: bool = setting(False, "sigma divided by the root of the head width", LEXICON,
+        "add only: divide sigma by sqrt(head width), as the content score is.", needs=(SIGMA, SIGMA_ADDED))
+    lexical_strength: float = setting(1.0, "strength of sigma", LEXICON, "Factor on sigma.",
+        within=(-STRONGEST, STRONGEST), needs=(SIGMA,),
+        trial=Trial("5", "Does sigma, which is at most 1, need more weight?"))
+    learn_strength: bool = setting(False, "learned strength of sigma", LEXICON,
+        "add only: learn that factor, one per layer and lexicon, from this start.", needs=(SIGMA, SIGMA_ADDED),
+        trial=Trial("true", "Which layers would turn the lexicon up, and which would turn it off?"))
+    lexical_component: int = setting(-1, "map that sigma reaches", LEXICON,
+        "The one component that sigma reaches, counted from 0; -1: every component.", needs=(SIGMA, FURTHER_MAPS),
+        trial=Trial("1", "With sigma in one map only, does lambda say how much the lexicon is worth?",
+                    (("model.attention.lexical", "add"),)))
+    # fmt: on
 
     def __post_init__(self) -> None:
         check_ranges(self, "model.attention")

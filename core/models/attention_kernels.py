@@ -407,11 +407,7 @@ class _Banded(torch.autograd.Function):
         """Compute the gradients of banded attention, some blocks at a time, with the maps computed again."""
         q, k, v, c, keep, positions = ctx.saved_tensors
         blocks = Blocks.from_queries(q, positions, ctx.half)
-        queries, weights, grad_out = (
-            blocks.split_blocks(q),
-            blocks.split_blocks(c),
-            blocks.split_blocks(dout[:, None])[0],
-        )
+        queries, weights, (grad_out,) = map(blocks.split_blocks, (q, c, dout[:, None]))
         key_units, value_units = blocks.build_units(k), blocks.build_units(v[:, None])
         keys, values = [blocks.get_stretches(units).mT for units in key_units], blocks.get_stretches(value_units[0])
         dq, dk, dv, dc = (torch.zeros_like(x) for x in (queries, key_units, value_units, weights))
@@ -425,12 +421,5 @@ class _Banded(torch.autograd.Function):
                 torch.bmm(score, keys[i][part], out=dq[i, part])
                 blocks.add_gradients(dk[i], part, torch.bmm(score.mT, queries[i, part]))
             blocks.add_gradients(dv[0], part, torch.bmm(combine_maps(maps, weights[:, part]).mT, grad_out[part]))
-        return (
-            blocks.join_blocks(dq),
-            blocks.merge_units(dk),
-            blocks.merge_units(dv)[:, 0],
-            blocks.join_blocks(dc),
-            None,
-            None,
-            None,
-        )
+        grad_key, grad_value = blocks.merge_units(dk), blocks.merge_units(dv)[:, 0]
+        return blocks.join_blocks(dq), grad_key, grad_value, blocks.join_blocks(dc), None, None, None

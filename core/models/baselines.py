@@ -60,8 +60,7 @@ class ReadsVectors(Plain):
 
     def embed_tokens(self, batch: Batch) -> Tensor:
         """Return the word embedding (B, L, d) of each token, without the vector that marks first and second texts."""
-        found: Tensor = self.embedding(batch.ids)
-        return found
+        return self.embedding(batch.ids)
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
         """Pool token vectors x (B, L, d) to a text vector (B, d'); also return convolutions by kernel width."""

@@ -48,37 +48,18 @@ NORM = Need(lambda model: model.norm != "none", "no effect without a norm; choos
 class HeadConfig:
     """The settings of a model's head, from token vectors to logits. By default pooling and one linear map."""
 
-    kernels: str = setting(
-        "",
-        "convolutions of the head",
-        HEAD,
-        "Widths of parallel convolutions over the tokens, such as 2,3,5,7; empty: none (Inceptive Transformers).",
-    )
-    channels: int = setting(
-        64,
-        "channels of each convolution",
-        HEAD,
-        "With kernels: output channels of each.",
-        within=(1, 4096),
-        needs=(CONVOLUTIONS,),
-    )
-    attention_heads: int = setting(
-        0,
-        "attention heads of the head",
-        HEAD,
-        "Heads of one more attention before pooling, over the tokens and their convolutions; 0: none.",
-        within=(0, 64),
-    )
-    dense: int = setting(
-        0,
-        "dense layer of the head",
-        HEAD,
-        "Width of a hidden layer (ReLU, LayerNorm) after pooling; 0: none.",
-        within=(0, 65_536),
-    )
-    one_logit: bool = setting(
-        False, "one logit", HEAD, "Two classes only: one output, its sigmoid the probability of the second class."
-    )
+    # fmt: off
+    kernels: str = setting("", "convolutions of the head", HEAD,
+        "Widths of parallel convolutions over the tokens, such as 2,3,5,7; empty: none (Inceptive Transformers).")
+    channels: int = setting(64, "channels of each convolution", HEAD, "With kernels: output channels of each.",
+        within=(1, 4096), needs=(CONVOLUTIONS,))
+    attention_heads: int = setting(0, "attention heads of the head", HEAD,
+        "Heads of one more attention before pooling, over the tokens and their convolutions; 0: none.", within=(0, 64))
+    dense: int = setting(0, "dense layer of the head", HEAD,
+        "Width of a hidden layer (ReLU, LayerNorm) after pooling; 0: none.", within=(0, 65_536))
+    one_logit: bool = setting(False, "one logit", HEAD,
+        "Two classes only: one output, its sigmoid the probability of the second class.")
+    # fmt: on
 
     def __post_init__(self) -> None:
         self.parse_widths()
@@ -104,81 +85,42 @@ class HeadConfig:
 class ModelConfig:
     """The settings of a model: an encoder (tokens, positions, layers, pooling, head), or a baseline."""
 
-    family: Family = setting(
-        "encoder",
-        "kind of model",
-        LAYERS,
-        "pretrained: an encoder that others have trained on much text, with a head of ours · "
-        "bilstm: `width` numbers a word, `ff_width` states in each direction · cnn: `width` numbers a word, "
-        "convolutions of `head`, the largest value of each · tfidf-…: words and pairs with logistic regression, naive "
-        "Bayes or a linear support vector machine · lexicon: the polarity of the words.",
-    )
-    backbone: str = setting(
-        "",
-        "pretrained encoder",
-        LAYERS,
+    # fmt: off
+    family: Family = setting("encoder", "kind of model", LAYERS,
+        "pretrained: an encoder that others have trained on much text, with a head of ours · bilstm: `width` numbers a "
+        "word, `ff_width` states in each direction · cnn: `width` numbers a word, convolutions of `head`, the largest "
+        "value of each · tfidf-…: words and pairs with logistic regression, naive Bayes or a linear support vector "
+        "machine · lexicon: the polarity of the words.")
+    backbone: str = setting("", "pretrained encoder", LAYERS,
         "pretrained only: its name (`sentiscope backbones list`) or the path of its folder; width, layers, heads and "
-        "feed-forward width are then its own.",
-        needs=(BACKBONE,),
-    )
+        "feed-forward width are then its own.", needs=(BACKBONE,))
     width: int = setting(128, "width", LAYERS, within=(2, 8192))
     layers: int = setting(2, "layers", LAYERS, within=(1, 128))
-    ngram_buckets: int = setting(
-        0,
-        "buckets for character n-grams",
-        LAYERS,
+    ngram_buckets: int = setting(0, "buckets for character n-grams", LAYERS,
         "Rows for the 3- to 5-grams of a word's letters, which share them by their hash; their mean is added to the "
-        "word's row, so that an unknown word has a vector of its own. 0: none; try 20000.",
-        within=(0, 10_000_000),
-    )
+        "word's row, so that an unknown word has a vector of its own. 0: none; try 20000.", within=(0, 10_000_000))
     attention: AttentionConfig = field(default_factory=AttentionConfig)
-    position: Position = setting(
-        "sinusoidal",
-        "positions",
-        POSITIONS,
-        "Added to the embeddings; polarity-aware: sinusoid, recency and part of speech, each with a learned factor.",
-    )
-    recency: bool = setting(
-        True,
-        "recency in the positions",
-        POSITIONS,
-        "polarity-aware only: how near the end of its text a token stands.",
-        needs=(POLARITY_AWARE,),
-    )
-    pos_tags: bool = setting(
-        True,
-        "parts of speech in the positions",
-        POSITIONS,
-        "polarity-aware only: the token's part of speech; needs text.tagger.",
-        needs=(POLARITY_AWARE,),
-    )
+    position: Position = setting("sinusoidal", "positions", POSITIONS,
+        "Added to the embeddings; polarity-aware: sinusoid, recency and part of speech, each with a learned factor.")
+    recency: bool = setting(True, "recency in the positions", POSITIONS,
+        "polarity-aware only: how near the end of its text a token stands.", needs=(POLARITY_AWARE,))
+    pos_tags: bool = setting(True, "parts of speech in the positions", POSITIONS,
+        "polarity-aware only: the token's part of speech; needs text.tagger.", needs=(POLARITY_AWARE,))
     norm: Literal["layer", "rms", "none"] = setting("layer", "norm", LAYERS)
     norm_place: Literal["pre", "post"] = setting("pre", "place of the norm", LAYERS, needs=(NORM,))
     feedforward: Literal["relu", "gelu", "swiglu"] = setting("relu", "feed-forward", LAYERS)
     ff_width: int = setting(256, "feed-forward width", LAYERS, within=(1, 65_536))
-    pooling: Literal["mean", "cls"] = setting(
-        "mean", "pooling", HEAD, "mean over the real tokens, or the output at a learned class token put before them."
-    )
+    pooling: Literal["mean", "cls"] = setting("mean", "pooling", HEAD,
+        "mean over the real tokens, or the output at a learned class token put before them.")
     head: HeadConfig = field(default_factory=HeadConfig)
-    dropout: float = setting(
-        0.1,
-        "dropout",
-        LAYERS,
+    dropout: float = setting(0.1, "dropout", LAYERS,
         "After the embedding, on both residual branches and inside the feed-forward part; never on attention weights.",
-        within=(0, MOST_DROPOUT),
-    )
-    pad_mode: Literal["masked", "as_released"] = setting(
-        "masked",
-        "padding",
-        LAYERS,
-        "as_released: no padding mask, every text filled up to the maximum length (the released code of 7ess-Xin).",
-    )
-    initial: Literal["xavier", "torch"] = setting(
-        "xavier",
-        "weights at the start",
-        LAYERS,
-        "Weights at the start: Xavier, biases 0, embeddings N(0, 1/d) times sqrt(d) · torch: its defaults, N(0, 1).",
-    )
+        within=(0, MOST_DROPOUT))
+    pad_mode: Literal["masked", "as_released"] = setting("masked", "padding", LAYERS,
+        "as_released: no padding mask, every text filled up to the maximum length (the released code of 7ess-Xin).")
+    initial: Literal["xavier", "torch"] = setting("xavier", "weights at the start", LAYERS,
+        "Weights at the start: Xavier, biases 0, embeddings N(0, 1/d) times sqrt(d) · torch: its defaults, N(0, 1).")
+    # fmt: on
 
     def __post_init__(self) -> None:
         check_ranges(self, "model")

@@ -205,7 +205,6 @@ PRETRAINED = (
 )  # fmt: skip
 FILTERS = Departure("filters", "", "Kim (2014)", "model.head.channels")
 
-
 PRESET = "pretrained"  # The preset that each recipe changes
 
 

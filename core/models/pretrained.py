@@ -152,8 +152,7 @@ class PretrainedClassifier(EncoderClassifier):
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
     ) -> Tensor:
         """Return the word embedding (B, L, e) of each token in the pretrained table, without its position."""
-        found: Tensor = self.entering.get_submodule("word_embeddings")(self.map_to_rows(batch.ids))
-        return found
+        return self.entering.get_submodule("word_embeddings")(self.map_to_rows(batch.ids))
 
     def map_to_rows(self, ids: Tensor) -> Tensor:
         """Map token ids (B, L) to rows of the pretrained encoder's own word table."""
@@ -190,5 +189,4 @@ class PretrainedClassifier(EncoderClassifier):
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
         typed = getattr(self.entering, "token_type_embeddings", None) is not None
         given = {"token_type_ids": self.number_types(batch.ids) * batch.keep} if typed else {}
-        entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x, **given))
-        return entered
+        return self.project(self.entering(input_ids=None, inputs_embeds=x, **given))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def _read_weights(folder: Path) -> tuple[str, dict[str, Any] | None]:
     if path.stat().st_size > LARGEST:
         raise DataError(f"has more than {LARGEST // 1024**3} GB", file=str(path))
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+        found = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
     except Exception as error:  # torch raises errors of many kinds, as that of a pickle with code
         said = str(error).partition("\n")[0]
         raise DataError(
@@ -100,11 +101,6 @@ def _add_rows(tensors: dict[str, Any], rows: int, folder: Path) -> dict[str, Any
     table = tensors[name]  # (V, d)
     more = table[BERTWEET["<unk>"]].expand(rows - len(table), -1)  # (rows - V, d)
     return {**tensors, name: torch.cat([table, more])}
-
-
-def _is_zip(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(2) == b"PK"
 
 
 def _read_tokenizer(folder: Path, config: Mapping[str, Any]) -> tuple[str, str, int]:

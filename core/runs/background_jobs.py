@@ -33,7 +33,6 @@ from core import json_store
 from core.atomic import convert_os_errors, make_folder, write_text
 from core.cache import get_cache_folder
 from core.exceptions import RunDamaged, SentiscopeError
-from core.json_store import Seconds
 from core.runs import queue
 from core.runs.record import Process
 from core.runs.store import RunStore, describe_process, get_own_process, is_alive, is_starter
@@ -58,7 +57,7 @@ class _ProgressFile(msgspec.Struct):
     """Progress of a background job, as stored in .progress.json."""
 
     process: Process | None
-    began: Seconds
+    began: json_store.Seconds
     what: str
     share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
 
@@ -232,8 +231,7 @@ class Analysis(Files, ABC, Generic[Found]):
             checked = json_store.check_value(tree, self.shape, file=self.get_path("json"))
         except (FileNotFoundError, RunDamaged):
             return None
-        found: Found = checked if hasattr(checked, "__struct_fields__") else tree  # a shape may list some fields only
-        return found
+        return checked if hasattr(checked, "__struct_fields__") else tree  # a shape may list some fields only
 
     def write(self, found: Found, seconds: float) -> None:
         """Store the result of the analysis, which took `seconds` to compute."""

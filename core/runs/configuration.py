@@ -121,7 +121,6 @@ def _find_differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:
 START = "training.start"
 BODY = (
     *("width", "ngram_buckets", "layers", "ff_width", "feedforward", "norm", "norm_place", "initial"),
-    "ngram_buckets",
     *("attention.heads", "attention.qk_width", "attention.rotary", "attention.qk_norm"),
 )
 """Model settings that must be equal for the weights to fit; those that define a preset are not among them."""

@@ -24,7 +24,6 @@ from core.training.config import TFIDF, count_added_texts
 if TYPE_CHECKING:
     import torch
 
-
 NUMBER = 4
 WEIGHTS, LEARNED, WRITTEN = 1, 4, 2
 """Numbers stored for each weight; for each trained weight (gradient, two AdamW moments, copy of the best epoch); and

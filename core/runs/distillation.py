@@ -39,8 +39,7 @@ def get_soft_labels(
     """
     path = folder / FILE
     if path.is_file():
-        kept: np.ndarray = np.load(path, allow_pickle=False)
-        return kept
+        return np.load(path, allow_pickle=False)
     if (run := find_teacher(config, store)) is None:
         found = cross_fit_tfidf(dataset, config.text, config.training.seed, pause)
     else:
@@ -133,5 +132,4 @@ def _group_equal_texts(texts: Sequence[str], configs: Sequence[TextConfig]) -> n
 
 
 def _get_texts(dataset: Dataset, split: str) -> list[str]:
-    texts: list[str] = dataset.splits[split]["text"].tolist()
-    return texts
+    return dataset.splits[split]["text"].tolist()

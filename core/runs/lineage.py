@@ -85,8 +85,6 @@ def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
 
     Raises the errors of `plan_lineage` and `core.data.load.load_dataset`, such as for too few remaining rows.
     """
-    from core.data.load import load_dataset
-
     if not find_parents(config):
         return ()
     with plan_lineage(store, config) as (data, unknown):

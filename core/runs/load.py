@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import safetensors
@@ -75,10 +75,15 @@ class LoadedRun:
 
         A TF-IDF model that is mixed in reads them so too. InputError: no such way.
         """
-        changed = dataclasses.replace(self, tokenizer=self.tokenizer.read_as(normalizer))
+        changed = self._copy(tokenizer=self.tokenizer.read_as(normalizer))
         if self.mix is not None:
-            changed.__dict__["mix"] = dataclasses.replace(self.mix, tokenizer=self.mix.tokenizer.read_as(normalizer))
+            vars(changed)["mix"] = dataclasses.replace(self.mix, tokenizer=self.mix.tokenizer.read_as(normalizer))
         return changed
+
+    def _copy(self, **changes: Any) -> LoadedRun:
+        other = dataclasses.replace(self, **changes)
+        vars(other)["mix"] = self.mix
+        return other
 
     def predict(
         self,
@@ -120,8 +125,7 @@ class LoadedRun:
     def compute_vector(self, text: str, space: str = "") -> np.ndarray:
         """Return the vector (d,) of a text: the head's input, or the mean over tokens at the embedding or a layer."""
         if not space:
-            found: np.ndarray = self.predict([text]).pooled[0]
-            return found
+            return self.predict([text]).pooled[0]
         names = list_spaces(self.record.config.model)[1:]
         if space not in names:
             raise InputError(f"space {space!r}: run '{self.record.run}' has {', '.join((HEAD, *names))}")
@@ -162,10 +166,7 @@ class LoadedRun:
     def edit_all(self, line: str) -> LoadedRun:
         """Return the run with an edit in all its predictions; InputError: the edit names a word or token."""
         editable = get_text_editable(self.record.config.model, self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
-        edits = dataclasses.replace(editable, tokens=(), pieces=(), gated=0).parse_edits(line)
-        changed = dataclasses.replace(self, edits=edits)
-        vars(changed)["mix"] = self.mix
-        return changed
+        return self._copy(edits=dataclasses.replace(editable, tokens=(), pieces=(), gated=0).parse_edits(line))
 
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
@@ -181,22 +182,18 @@ class LoadedRun:
 
     def copy_with_progress(self, tell: OnProgress) -> LoadedRun:
         """Return a copy of the loaded run that reports progress to `tell`; an exception from `tell` stops the work."""
-        other = dataclasses.replace(self, tell=tell)
-        vars(other)["mix"] = self.mix
-        return other
+        return self._copy(tell=tell)
 
     def randomize_weights(self, seed: int = 0) -> LoadedRun:
         """Return a copy of the loaded run with all weights permuted, also those of TF-IDF, as an untrained baseline."""
-        other = dataclasses.replace(self, model=shuffle_weights(self.model, seed))
+        other = self._copy(model=shuffle_weights(self.model, seed))
         if self.mix is not None:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffle_weights(self.mix.model, seed))
         return other
 
     def enable_dropout(self, seed: int = 0) -> LoadedRun:
         """Return a copy of the loaded run with seeded dropout switched on for predictions."""
-        other = dataclasses.replace(self, model=activate_dropout(self.model, seed))
-        vars(other)["mix"] = self.mix
-        return other
+        return self._copy(model=activate_dropout(self.model, seed))
 
     def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
         """Return the context in which `core.interpret` explains the run, changed as in `predict`."""

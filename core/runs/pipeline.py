@@ -27,7 +27,6 @@ from core.evaluation import metrics
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
 from core.evaluation.efficiency import count_parameters, measure_inference
 from core.evaluation.inference import Ensemble, compute_probabilities, get_device, predict_texts
-from core.evaluation.metrics import evaluate
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
 from core.models.builder import Model, build_model
@@ -153,7 +152,7 @@ class Experiment(Events):
         def score_logits(labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
             """Compute the metrics of predicted logits on the validation split."""
             chances = compute_probabilities(logits, dataset.task).numpy()
-            return evaluate(labels, chances, dataset.task, ordered=dataset.ordered)
+            return metrics.evaluate(labels, chances, dataset.task, ordered=dataset.ordered)
 
         tags = dataset.task == word_tagging.TASK
         score = functools.partial(word_tagging.score_validation, dataset.classes) if tags else score_logits

@@ -22,7 +22,6 @@ from core.atomic import write_bytes, write_text
 from core.cache import get_cache_folder, pack_array
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
-from core.json_store import LARGEST
 from core.models.capabilities import HEAD, list_capabilities, list_spaces
 from core.paths import read_regular
 from core.runs import predictions
@@ -146,7 +145,7 @@ class MapFiles(Analysis["Projection"]):
         path = self.get_path("npy")
         try:
             about = json_store.read(self.get_path("json"), _MapRecord)
-            content = read_regular(path, LARGEST)
+            content = read_regular(path, json_store.LARGEST)
             if hashlib.sha256(content).hexdigest() != about.sha256:
                 raise ValueError("its content is not what was written")
             table = np.load(io.BytesIO(content), allow_pickle=False)
@@ -287,7 +286,7 @@ class LayerFiles(Analysis[Layers]):
             raise NotAvailable(f"its layers have not been read: sentiscope layers {self.run} --split {self.split}")
         path, names = self.get_path("npy"), [each.name for each in known.stages]
         try:
-            found = np.load(io.BytesIO(read_regular(path, LARGEST)), allow_pickle=False)
+            found = np.load(io.BytesIO(read_regular(path, json_store.LARGEST)), allow_pickle=False)
             if found.shape[:2] != (len(names) - 1, len(known.rows)):
                 raise ValueError("it does not fit the rows")
             return np.array(known.rows, np.int64), found[names.index(stage)]

@@ -185,13 +185,10 @@ def _list_tickets(folder: Path, kind: str) -> list[Path]:
 
 def _clear_away(path: Path) -> bool:
     """Delete a lock file that no process holds; return whether it is gone."""
-    try:
-        with open_lock(path) as handle:
-            if not try_lock(handle):
-                return False
-            path.unlink()
-    except OSError:
-        pass
+    with contextlib.suppress(OSError), open_lock(path) as handle:
+        if not try_lock(handle):
+            return False
+        path.unlink()
     return True
 
 

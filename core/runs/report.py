@@ -16,9 +16,8 @@ from core.evaluation import inference, metrics
 from core.evaluation.baseline import YARDSTICKS, load_baseline, read_baseline
 from core.evaluation.costs import evaluate_threshold, find_cheapest
 from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
-from core.evaluation.inference import Predictions
 from core.evaluation.intervals import compute_intervals, list_class_intervals
-from core.evaluation.metrics import HALF
+from core.evaluation.metrics import HALF, Array, Thresholds
 from core.exceptions import InputError, NotAvailable, SentiscopeError
 from core.formatting import count, join_names, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
@@ -26,7 +25,6 @@ from core.metrics import METRICS
 from core.runs import lineage
 from core.runs.data_shift import compare_run_rows
 from core.runs.evaluation_data import EvaluationData, predict_rows
-from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
 from core.runs.predictions import list_evaluated_splits, read_answers
 from core.runs.record import RunRecord
@@ -101,7 +99,7 @@ def build_report(
     return {**measured, "warnings": list_warnings(measured)}
 
 
-def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
+def measure_predictions(record: RunRecord, labels: Array, probabilities: Array) -> dict[str, Any]:
     """Return the metrics of predictions as `metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
 
     For a multi-label run also `tuned`: the same at the thresholds tuned on validation, or None. `labels` are (n,) class
@@ -120,7 +118,7 @@ def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np
     return {**found, "tuned": {**tuned, "confusion": metrics.count_confusions(*given, classes, thresholds)}}
 
 
-def get_thresholds(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
+def get_thresholds(record: RunRecord) -> tuple[Thresholds, dict[str, float] | None]:
     """Return the tuned thresholds of a multi-label run, in class order and by label; else 0.5 and None."""
     names = record.tuned_thresholds
     return (HALF, None) if names is None else (np.array([names.get(name, HALF) for name in record.classes]), names)
@@ -176,7 +174,7 @@ def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _describe_calibration(
-    record: RunRecord, labels: np.ndarray, found: np.ndarray, measured: Mapping[str, float]
+    record: RunRecord, labels: Array, found: Array, measured: Mapping[str, float]
 ) -> dict[str, Any]:
     """Describe a run's temperature: probability metrics with and without it, and the number of changed predictions."""
     trained = metrics.evaluate_unscaled(labels, found, record.task, record.scaling)
@@ -221,7 +219,7 @@ def _compare_with_train(
         return {"name": name, "known": "training", "measures": [], "warnings": [], "left_out": str(error)}
 
 
-def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
+def _describe_mix(record: RunRecord, labels: Array, said: inference.Predictions) -> dict[str, Any] | None:
     """Describe the TF-IDF mixture of predictions, with metrics of the network and of TF-IDF alone; None: no mixture."""
     if said.parts is None:
         return None
@@ -233,9 +231,7 @@ def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> d
     return {"weight": weight, **parts, "note": note}
 
 
-def _measure_at(
-    record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
-) -> dict[str, Any]:
+def _measure_at(record: RunRecord, thresholds: Thresholds, labels: Array, probabilities: Array) -> dict[str, Any]:
     given = labels, probabilities, record.classes, record.task, thresholds
     ranges = list_class_intervals(*given)
     classes = {name: {**row, "intervals": ranges[name]} for name, row in metrics.evaluate_classes(*given).items()}
@@ -243,9 +239,9 @@ def _measure_at(
 
 
 def _compute_metrics(
-    record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
+    record: RunRecord, thresholds: Thresholds, labels: Array, probabilities: Array
 ) -> dict[str, dict[str, Any]]:
-    given: tuple[np.ndarray, np.ndarray, Task, np.ndarray | float] = labels, probabilities, record.task, thresholds
+    given: tuple[Array, Array, Task, Thresholds] = labels, probabilities, record.task, thresholds
     ranges = compute_intervals(*given, ordered=record.ordered)
     return {"metrics": metrics.evaluate(*given, ordered=record.ordered), "intervals": ranges}
 
@@ -260,7 +256,7 @@ def _find_learned(loaded: LoadedRun) -> lineage.TrainingTexts | str:
 
 
 def _measure_baselines(
-    record: RunRecord, trained: lineage.TrainingTexts | str, texts: list[str], labels: np.ndarray
+    record: RunRecord, trained: lineage.TrainingTexts | str, texts: list[str], labels: Array
 ) -> dict[str, Any]:
     """Return the metrics of the TF-IDF baselines on the same rows, by preset, or the reason why there are none."""
     if isinstance(trained, str):
@@ -282,28 +278,28 @@ def _measure_baselines(
 
 def _find_seen(
     loaded: LoadedRun, texts: list[str], reading: lineage.EncodedTexts, trained: lineage.TrainingTexts | str
-) -> tuple[np.ndarray | str, tuple[str, ...]]:
+) -> tuple[Array | str, tuple[str, ...]]:
     """Return which rows the run or its ancestors were trained on, and ancestors whose training texts are unknown."""
     record = loaded.record
     known = trained if isinstance(trained, str) else lineage.find_overlap(reading, trained)
     if not record.lineage:
-        return known, tuple(find_parents(record.config))
+        return known, tuple(lineage.find_parents(record.config))
     try:
-        learned = find_learned(texts, find_files(loaded.folder, record))
+        learned = find_learned(texts, lineage.find_files(loaded.folder, record))
     except SentiscopeError as error:
-        return (str(error) if isinstance(known, str) else known), (record.run, *find_parents(record.config))
+        return (str(error) if isinstance(known, str) else known), (record.run, *lineage.find_parents(record.config))
     return (learned if isinstance(known, str) else known | learned), record.lineage_unknown
 
 
-def _count_seen(record: RunRecord, known: np.ndarray | str, unknown: tuple[str, ...]) -> dict[str, Any]:
-    about = {"ancestors": find_parents(record.config), "unknown": list(unknown)}
+def _count_seen(record: RunRecord, known: Array | str, unknown: tuple[str, ...]) -> dict[str, Any]:
+    about = {"ancestors": lineage.find_parents(record.config), "unknown": list(unknown)}
     if isinstance(known, str):
         return {"rows": None, "share": None, "left_out": known, **about}
     return {"rows": int(known.sum()), "share": float(known.mean()), **about}
 
 
 def _measure_unseen(
-    record: RunRecord, labels: np.ndarray, probabilities: np.ndarray, known: np.ndarray | str
+    record: RunRecord, labels: Array, probabilities: Array, known: Array | str
 ) -> dict[str, Any] | None:
     if isinstance(known, str) or not known.any() or known.all():
         return None
@@ -401,7 +397,7 @@ def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, f
 
 
 def compute_costs(
-    record: RunRecord, chosen: Mapping[str, CostThreshold], labels: np.ndarray, probabilities: np.ndarray
+    record: RunRecord, chosen: Mapping[str, CostThreshold], labels: Array, probabilities: Array
 ) -> dict[str, dict[str, Any]]:
     """Return each class's cost ratio, threshold and error costs, on the given labelled rows and on validation.
 
@@ -418,9 +414,7 @@ def compute_costs(
     }
 
 
-def select_class(
-    record: RunRecord, name: str, labels: np.ndarray, probabilities: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def select_class(record: RunRecord, name: str, labels: Array, probabilities: Array) -> tuple[Array, Array]:
     """Return for one class whether each row has it, (n,) bool, and its predicted probability in each row, (n,)."""
     number = record.classes.index(name)
     return labels[:, number] > 0 if labels.ndim == 2 else labels == number, probabilities[:, number]

@@ -137,7 +137,6 @@ FUNCTION_WORDS = {
     "nl": "het een van ik niet dat op zijn voor maar ook je wel aan bij nog uit deze heeft wordt naar hij dit wat zo",
 }
 
-
 # Words that carry no polarity of their own; negations, contrasts (but) and intensifiers (too, very) are none of them.
 STOP_WORDS = {
     "en": "a an the this that these those i me my we us our you your he him his she her it its they them their who "

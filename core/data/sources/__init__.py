@@ -1,15 +1,12 @@
 """The registry of named data sets, and whether they are on this machine. Imports nothing heavy."""
 
-from typing import Any
-
-from core.data.sources.source import PARQUET_BRANCH, Hub, DataSource
-
-
 import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from core.data.sources.source import PARQUET_BRANCH, DataSource, Hub
 
 LIFE = "life"
 

@@ -143,7 +143,6 @@ PUBLISHED: dict[str, PublishedLayout] = {
     ),
 }  # Name of a data set → its published layout, if that is not a folder of splits
 
-
 PARQUET_BRANCH = "refs/convert/parquet"  # The branch with the hub's own Parquet copy, as CONFIG/SPLIT/0000.parquet
 
 
