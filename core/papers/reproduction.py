@@ -23,6 +23,7 @@ from core.models.model_description import count_parameters
 from core.models.presets import PRESETS
 from core.papers.reported_results import ReportedNumber, read_speed, read_text_statistics, select_reported
 from core.papers.training_cells import (
+    LABELS,
     RESULTS,
     Line,
     TrainingCell,
@@ -217,6 +218,8 @@ class Results:
         """Return name → model of a group, in the order of the recipe."""
         if group not in self._models:
             lines, by_name = read_lines(self.folders, group), dict[str, list[TrainingCell]]()
+            if any("failed" not in line and line["test"] not in self.labels for line in lines.values()):
+                raise InputError(f"{self.folders[-1]} has results of {group}, but not its labels in {LABELS}")
             for cell in list_cells(self.groups[group], self.seeds):
                 by_name.setdefault(cell.name, []).append(cell)
             self._models[group] = {name: TrainedModel(cells, lines, self.labels) for name, cells in by_name.items()}
