@@ -287,9 +287,10 @@ def test_packed_rows_are_restored():
 def test_later_results_replace_failures_only(tmp_path):
     cell = TrainingCell("g", "d", "cnn", {}, 0, "cnn", 1.0)
     line = {"group": "g", "model": "cnn", "settings": {}, "seed": 0}
-    for each in ({"failed": "no memory"}, {"metrics": 1}, {"failed": "again"}):
+    result = {"metrics": {"test": {"accuracy": 1}}, "predicted": "1:", "test": "x"}
+    for each in ({"failed": "no memory"}, result, {"failed": "again"}):
         training_cells.append_result(tmp_path, line | each, {})
-    assert training_cells.read_lines([tmp_path], "g")[cell.key] == line | {"metrics": 1}
+    assert training_cells.read_lines([tmp_path], "g")[cell.key] == line | result
     assert make_key(line) == cell.key
 
 
