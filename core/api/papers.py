@@ -36,7 +36,7 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     dry_run: bool = False,
     resume: bool = False,
     scale: str = "small",
-    seeds: Annotated[int, CliArgument(least=0)] = 0,
+    seeds: Annotated[int | None, CliArgument(least=1)] = None,
     models: Annotated[Sequence[str], CliArgument(name="--model", metavar="NAME,…", kind=str, parse=split_names)] = (),
     results: Path | str | None = None,
     device: str = "cpu",
@@ -70,13 +70,15 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     """
     _check_choice("--format", format, FORMATS)
     _check_choice("--scale", scale, SCALES)
+    if seeds is not None and seeds < 1:
+        raise InputError(f"--seeds {seeds}: at least 1")
     key = find_paper(paper) if paper else ""
     own = Path(results) if results else (store or RunStore()).folder / FOLDER
     folders = [own] if results else [RESULTS, own]
     if run or dry_run:
         missing = [
             cell
-            for cell in list_missing(key, table, folders, seeds, scale)
+            for cell in list_missing(key, table, folders, seeds or 0, scale)
             if cell.name.startswith(tuple(models) or "")
         ]
         if dry_run:
@@ -85,7 +87,7 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
             failed = _train_missing(missing, own, resume, tell, device=device, workers=at_once)
     else:
         failed = 0
-    known = Results(folders, seeds, scale)
+    known = Results(folders, seeds or 0, scale)
     found = reproduction.reproduce_tables(key, table, known) if key else reproduction.reproduce_overview(known)
     return found | ({"failed": failed} if run else {}) | ({"format": format} if format != "text" else {})
 

@@ -152,7 +152,17 @@ def _describe_difference(dataset: str, config: RunConfig) -> str:
 @cache
 def read_speed() -> dict[str, Any]:
     """Return the committed measurement of speed and memory, as `core.papers.speed.measure_efficiency` returns it."""
-    found: dict[str, Any] = json.loads((files("core.papers") / "results" / "speed.json").read_text(encoding="utf-8"))
+    return _read_result("speed.json")
+
+
+@cache
+def read_text_statistics() -> dict[str, Any]:
+    """Return the committed counts of `tests/benchmarks/text_lengths.py`: texts, tokens and labels of data sets."""
+    return _read_result("text_lengths.json")
+
+
+def _read_result(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files("core.papers") / "results" / name).read_text(encoding="utf-8"))
     return found
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.atomic import make_folder, write_text
-from core.exceptions import Cancelled, NotAvailable, SentiscopeError
+from core.exceptions import Cancelled, InputError, NotAvailable, SentiscopeError
 from core.lazy_imports import numpy as np
 from core.models.paper_settings import FINE_TUNINGS
 
@@ -111,21 +111,45 @@ def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Ite
 
 
 def read_lines(folders: Sequence[Path], group: str) -> dict[str, Line]:
-    """Return key → line of a group; a later line or folder replaces an earlier one, but no failure a result."""
+    """Return key → line of a group; a later line or folder replaces an earlier one, but no failure a result.
+
+    Raises:
+        InputError: a file cannot be read, or a line of it is damaged.
+    """
     found: dict[str, Line] = {}
     for file in (folder / f"{group}.jsonl" for folder in folders):
-        for text in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
-            line = json.loads(text)
-            key = make_key(line)
+        for number, text in enumerate(_read_text(file).splitlines(), 1):
+            try:
+                line = json.loads(text)
+                key = make_key(line)
+                if not ("failed" in line or (line["metrics"]["test"] and line["predicted"] and line["test"])):
+                    raise KeyError("metrics")
+            except (ValueError, KeyError, TypeError):
+                raise InputError(f"{file}: line {number} is damaged; delete it, and --resume trains it again") from None
             if "failed" not in line or key not in found:
                 found[key] = line
     return found
 
 
+def _read_text(file: Path) -> str:
+    """Return the text of a file of results, empty if there is none; InputError: it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+
+
 def read_labels(folders: Sequence[Path]) -> dict[str, Line]:
-    """Return the true labels of the test splits by key."""
-    files = (folder / LABELS for folder in folders)
-    return {key: row for file in files if file.is_file() for key, row in json.loads(file.read_text("utf-8")).items()}
+    """Return the true labels of the test splits by key; InputError: a file cannot be read, or is damaged."""
+    found: dict[str, Line] = {}
+    for file in (folder / LABELS for folder in folders):
+        try:
+            found |= json.loads(_read_text(file) or "{}")
+        except (ValueError, TypeError):
+            raise InputError(f"{file} is damaged; the labels are needed to read the results next to it") from None
+    return found
 
 
 def pack_rows(rows: np.ndarray) -> str:

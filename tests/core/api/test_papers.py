@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +14,7 @@ from core.api.papers import escape_latex, format_grid
 from core.cli import app
 from core.exceptions import InputError, NotAvailable
 from core.papers import training_cells
-from core.papers.training_cells import TrainingCell, read_labels, read_lines, train_cells
+from core.papers.training_cells import TrainingCell, read_labels, read_lines, train_cell, train_cells
 
 PAPERS = ("ndt", "sentiformer", "7ess-xin", "lexical", "inceptive")
 
@@ -59,6 +61,35 @@ def test_wrong_choices_are_refused():
         sentiscope.reproduce("ndt", scale="large")
     with pytest.raises(InputError, match="ndt has no table 'XII'"):
         sentiscope.reproduce("ndt", "XII")
+    with pytest.raises(InputError, match="no paper is called 'nope'"):
+        sentiscope.reproduce("nope")
+    with pytest.raises(InputError, match="--seeds 0: at least 1"):
+        sentiscope.reproduce("ndt", seeds=0)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"ndt-twitter-financial.jsonl": '{"group": "ndt-tw'}, "ndt-twitter-financial.jsonl: line 1 is damaged"),
+        ({"ndt-twitter-financial.jsonl": '{"model": "cnn"}'}, "line 1 is damaged; delete it, and --resume trains"),
+        ({"ndt-twitter-financial.jsonl": "[1]"}, "line 1 is damaged"),
+        ({"labels.json": "{"}, "labels.json is damaged"),
+        ({"labels.json": b"\xff"}, "labels.json cannot be read: it is not UTF-8"),
+        ({"labels.json/x": ""}, "labels.json cannot be read: Is a directory"),
+    ],
+)
+def test_damaged_results_are_refused_in_a_sentence(files, said, tmp_path):
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=re.escape(said)):
+        sentiscope.reproduce("ndt", "VII", results=tmp_path)
+
+
+def test_results_without_their_labels_are_refused(tmp_path):
+    shutil.copy(training_cells.RESULTS / "ndt-twitter-financial.jsonl", tmp_path)
+    with pytest.raises(InputError, match="has results of ndt-twitter-financial, but not its labels"):
+        sentiscope.reproduce("ndt", "VII", results=tmp_path)
 
 
 def test_dry_run_lists_cells_with_hours_and_needs(tmp_path, monkeypatch):
@@ -99,6 +130,12 @@ def test_a_cell_trains_and_a_failed_one_is_kept(tmp_path):
     assert good["model"] == "tfidf-logreg" and "heads_of_none" in bad["failed"]
     assert read_labels([tmp_path])[good["test"]]["n"] == 3202 and 0.5 < good["metrics"]["test"]["accuracy"] < 1
     assert set(good) >= {"settings", "seed", "revision", "seconds", "device", "predicted"} and "name" not in good
+
+
+def test_a_seed_trains_the_same_model_twice(tmp_path):
+    cell = TrainingCell("g", "built-in", "vanilla", {"data.limit": 200, "training.epochs": 1}, 0, "vanilla", 1.0)
+    first, second = (train_cell(cell, "cpu", "") for _ in range(2))
+    assert first[0] | {"seconds": 0} == second[0] | {"seconds": 0} and first[1] == second[1]
 
 
 def test_latex_and_csv_are_escaped():

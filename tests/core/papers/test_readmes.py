@@ -1,10 +1,13 @@
 """The results in the READMEs are those of the committed files: no number is typed by hand.
 
-`python tests/core/papers/test_readmes.py` writes the two blocks of the papers again, after new results.
+`python tests/core/papers/test_readmes.py` writes their blocks again, after new results.
 """
 
+import csv
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from core.api.papers import reproduce, tabulate_rows
+from core.api.public_classes import Run
 from core.cli import app
+from core.formatting import count
+from core.papers.reported_results import read_speed
+from core.runs.store import RunStore
 
 ROOT = Path(__file__).parents[3]
 HERE, COMMAND = "tests/core/papers/test_readmes.py", "sentiscope reproduce --format markdown"
@@ -49,55 +56,134 @@ def write_output() -> str:
     return CliRunner().invoke(app, COMMAND.split()[1:]).output.strip()
 
 
-BLOCKS = {"README.md": (HERE, write_headlines), "tests/benchmarks/README.md": (COMMAND, write_output)}
-"""File → first line of its block, and what writes it."""
+def write_public_sets() -> str:
+    command = [sys.executable, str(ROOT / "tests/benchmarks/real_data.py"), "--print"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.splitlines()
+    table = [line for line in printed if line.startswith("|")]
+    return "\n".join([*table, "", *(f"- {line}" for line in printed if not line.startswith(("|", "not complete")))])
 
 
-@pytest.mark.parametrize("file", BLOCKS)
-def test_readmes_have_the_committed_results(file):
-    title, write = BLOCKS[file]
-    assert read_block(file, title) == write()
+def write_speed() -> str:
+    speed = read_speed()
+    lines = ["| model | ms per batch | sentences/s | times vanilla |", "|---|---:|---:|---:|"]
+    for row in speed["models"]:
+        numbers = f"{row['milliseconds']:.0f} | {count(round(row['sentences_per_second']))} | {row['ratio']:.2f}"
+        lines.append(f"| `{row['model']}` | {numbers} |")
+    lines += [
+        "",
+        "| tokens | window, ms | full attention, ms | times faster | n/(k + s) |",
+        "|---:|---:|---:|---:|---:|",
+    ]
+    for row in speed["lengths"]:
+        times = f"{row['sparse']['milliseconds']:.0f} | {row['full']['milliseconds']:.0f}"
+        lines.append(f"| {count(row['tokens'])} | {times} | {row['faster']:.2f} | {row['theory']:.1f} |")
+    machine = f"{speed['processor']}, {speed['threads']} threads, torch {speed['torch']}"
+    slopes = (f"{way} length^{speed['slopes'][way]['milliseconds']:.2f}" for way in ("sparse", "full"))
+    about = f"{machine}. First table: {speed['batch']} texts of {speed['length']} tokens."
+    return "\n".join([*lines, "", about, f"Time from 1 024 tokens: {', '.join(slopes)}."])
 
 
-def read_starters(split: str) -> dict[str, tuple[float, list[float]]]:
-    found = {}
-    for folder in sorted((ROOT / "trained").glob("starter-*")):
-        results = json.loads((folder / "run.json").read_text(encoding="utf-8"))["results"]
-        found[folder.name] = results["metrics"][split]["accuracy"], results["intervals"][split]["accuracy"]
-    return found
+STARTERS = sorted(folder.name for folder in (ROOT / "trained").glob("starter-*"))
+SENTENCES = Path(__file__).with_name("typed_sentences.csv")
+SPLITS = ("test", "challenge", "everyday")
+TESTS = ("insertion", "pairs", "stability", "control")
+
+
+def write_typed_sentences() -> str:
+    with SENTENCES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    store = RunStore(ROOT / "trained")
+    answers = [Run(name, store).predict([row["text"] for row in rows])["predictions"] for name in STARTERS]
+    lines = [f"| sentence | {' | '.join(name.removeprefix('starter-') for name in STARTERS)} |"]
+    lines.append(f"|---|{'---:|' * len(STARTERS)}")
+    for at, row in enumerate(rows):
+        said = [each[at] for each in answers]
+        shares = [(f"{each['probabilities']['positive']:.2f}", each["label"] == row["label"]) for each in said]
+        lines.append(f"| {row['text']} | {' | '.join(share if right else f'**{share}**' for share, right in shares)} |")
+    right = [sum(each["label"] == row["label"] for each, row in zip(said, rows, strict=True)) for said in answers]
+    return "\n".join([*lines, f"| right | {' | '.join(f'{number} of {len(rows)}' for number in right)} |"])
+
+
+def read_results(name: str) -> dict:
+    return json.loads((ROOT / "trained" / name / "run.json").read_text(encoding="utf-8"))["results"]
+
+
+def count_confident_errors(name: str) -> float:
+    table = pd.read_parquet(ROOT / "trained" / name / "evaluation" / "everyday" / "predictions.parquet")
+    sure = table.filter(regex="^probability:").max(axis=1) > 0.95
+    return float(((table["label"] != table["predicted"]) & sure).mean())
+
+
+def write_starters() -> str:
+    heads = ["built-in, test", "difficult (302)", "everyday (200)", "confident errors", "calibration error"]
+    heads += [f"TF-IDF, {name}" for name in ("test", "difficult", "everyday")]
+    lines = [f"| | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
+    for name in STARTERS:
+        found = read_results(name)
+        shares = [found["metrics"][split]["accuracy"] for split in SPLITS] + [count_confident_errors(name)]
+        words = [found["yardstick"]["splits"][split]["accuracy"] for split in SPLITS]
+        cells = [f"{100 * each:.1f}" for each in shares] + [f"{found['metrics']['test']['ece']:.3f}"]
+        lines.append(f"| {' | '.join([name.removeprefix('starter-'), *cells, *(f'{100 * w:.1f}' for w in words)])} |")
+    return "\n".join(lines)
+
+
+def write_faithfulness() -> str:
+    lines = ["| | insertion | two words at once | paraphrased | random weights |", "|---|---:|---:|---:|---:|"]
+    for name in STARTERS:
+        [file] = (ROOT / "trained" / name / "belief").glob("*.json")
+        [deletion] = json.loads(file.read_text(encoding="utf-8"))["belief"]["methods"]
+        values = (f"{deletion['tests'][test]['value']:.2f}" for test in TESTS)
+        lines.append(f"| {name.removeprefix('starter-')} | {' | '.join(values)} |")
+    return "\n".join(lines)
+
+
+BLOCKS = {
+    ("README.md", HERE): write_headlines,
+    ("tests/benchmarks/README.md", COMMAND): write_output,
+    ("tests/benchmarks/README.md", "python tests/benchmarks/real_data.py --print"): write_public_sets,
+    ("tests/benchmarks/README.md", "core/papers/results/speed.json"): write_speed,
+    ("trained/README.md", "tests/core/papers/typed_sentences.csv"): write_typed_sentences,
+    ("trained/README.md", "trained/starter-*/run.json"): write_starters,
+    ("trained/README.md", "trained/starter-*/belief"): write_faithfulness,
+}
+"""File and first line of a block → what writes it."""
+
+
+LONG = ("tests/benchmarks/README.md", "python tests/benchmarks/real_data.py --print")
+
+
+@pytest.mark.parametrize(
+    ("file", "title"), [pytest.param(*each, marks=pytest.mark.slow) if each == LONG else each for each in BLOCKS]
+)
+def test_readmes_have_the_committed_results(file, title):
+    assert read_block(file, title) == BLOCKS[file, title]()
+
+
+def test_every_table_with_measured_numbers_is_in_a_block():
+    for file in ("trained/README.md", "tests/benchmarks/README.md"):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        for title in (title for name, title in BLOCKS if name == file):
+            text = text.replace(read_block(file, title), "")
+        typed = [line for line in text.splitlines() if line.startswith("|") and re.search(r"(?<![-\w])\d+[.,]\d", line)]
+        assert typed == [], file
 
 
 def test_readme_has_the_starters_accuracy():
-    splits = [read_starters(split) for split in ("everyday", "challenge")]
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in splits[0]:
-        cells = [f"{value:.3f} ({low:.3f} to {high:.3f})" for value, (low, high) in (each[name] for each in splits)]
-        assert f"| `{name}` | {cells[0]} | {cells[1]} |" in text
-
-
-@pytest.mark.parametrize(("column", "split"), [(1, "test"), (2, "challenge"), (3, "everyday")])
-def test_model_card_has_the_starters_accuracy(column, split):
-    text = (ROOT / "trained/README.md").read_text(encoding="utf-8")
-    card = text.partition("**Results.**")[2].partition("**Calibration.**")[0]
-    for name, (accuracy, _) in read_starters(split).items():
-        short = name.removeprefix("starter-")
-        [row] = re.findall(rf"^\| {short}(?:, the built-in corpus alone)? \|.*$", card, re.MULTILINE)
-        assert row.split("|")[column + 1].strip() == f"{100 * accuracy:.1f}", name
-
-
-def test_model_card_has_the_starters_confident_errors():
-    text = (ROOT / "trained/README.md").read_text(encoding="utf-8")
-    card = text.partition("**Results.**")[2].partition("**Calibration.**")[0]
-    for folder in (ROOT / "trained").glob("starter-*"):
-        short = folder.name.removeprefix("starter-")
-        table = pd.read_parquet(folder / "evaluation" / "everyday" / "predictions.parquet")
-        sure = table.filter(regex="^p_|^prob").max(axis=1) > 0.95
-        share = 100 * ((table["label"] != table["predicted"]) & sure).mean()
-        [row] = re.findall(rf"^\| {short}(?:, the built-in corpus alone)? \|.*$", card, re.MULTILINE)
-        assert row.split("|")[5].strip() in ("", f"{share:.1f}"), short
+    for name in STARTERS:
+        found = read_results(name)
+        pairs = [
+            (found["metrics"][split]["accuracy"], found["intervals"][split]["accuracy"]) for split in SPLITS[:0:-1]
+        ]
+        cells = " | ".join(f"{value:.3f} ({low:.3f} to {high:.3f})" for value, (low, high) in pairs)
+        assert f"| `{name}` | {cells} |" in text
+    words = read_results("starter-vanilla")["yardstick"]["splits"]
+    everyday, challenge = (f"{words[split]['accuracy']:.3f}" for split in SPLITS[:0:-1])
+    assert f"TF-IDF of the same texts gets {everyday} and\n{challenge}" in text
 
 
 if __name__ == "__main__":
-    for name, (title, write) in BLOCKS.items():
-        path = ROOT / name
-        path.write_text(path.read_text(encoding="utf-8").replace(read_block(name, title), write()), encoding="utf-8")
+    for (name, title), write in BLOCKS.items():
+        path, head = ROOT / name, f"<!-- {title} -->\n\n"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(head + read_block(name, title), head + write()), encoding="utf-8")

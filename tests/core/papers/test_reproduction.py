@@ -9,7 +9,7 @@ import pytest
 from core.config import compose
 from core.exceptions import InputError
 from core.papers import training_cells
-from core.papers.reported_results import select_reported
+from core.papers.reported_results import read_speed, select_reported
 from core.papers.reproduction import (
     AGREES,
     BASELINE,
@@ -87,6 +87,28 @@ def test_table_x_of_ndt_has_16_of_20_cells():
         ("TFN", "NDT N=4"): -0.0178,
     }
     assert {row["verdict"] for row in rows} == {AGREES, DIFFERS}
+
+
+def test_table_xi_of_ndt_has_the_committed_times_and_compares_ratios_only():
+    [table] = reproduce_tables("ndt", "XI")["tables"]
+    assert "128 texts of 128 tokens, on AMD EPYC with 2 threads." in table["differs"]
+    speed = {each["model"]: each["milliseconds"] for each in read_speed()["models"]}
+    rows = {(row["row"], row["dataset"]): row for row in table["rows"]}
+    presets = {"Vanilla": "vanilla", "DT N=2": "differential", **{f"NDT N={n}": f"ndt-01-n{n}" for n in (2, 3, 4)}}
+    assert {name: row["ours"] for (name, _), row in rows.items()} == {row: speed[name] for row, name in presets.items()}
+    assert {row["verdict"] for row in rows.values()} == {INCONCLUSIVE} and rows["Vanilla", "TFN"]["difference"] is None
+    assert rows["NDT N=3", "IMDB"]["reason"] == "ratio to Vanilla 2.06, the paper's 1.90"  # 48.59 / 25.58
+    assert rows["NDT N=3", "TFN"]["reason"].endswith("too coarse for one")
+
+
+def test_table_1_of_inceptive_counts_texts_tokens_and_labels(monkeypatch):
+    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
+    rows = {(row["dataset"], row["metric"]): row for row in reproduce_tables("inceptive", "1")["tables"][0]["rows"]}
+    assert rows["Emotion", "n_texts"]["ours"] == 3257 + 374 + 1421 and rows["Irony", "n_texts"]["verdict"] == AGREES
+    assert rows["Emotion", "mean_token_length"]["ours"] == pytest.approx(20.363)
+    assert rows["CAVES", "mean_labels_per_text"]["verdict"] == AGREES  # 1.1613, reported 1.16
+    assert (rows["OHSUMED", "n_classes"]["ours"], rows["OHSUMED", "mean_labels_per_text"]["ours"]) == (23, 1)
+    assert rows["Irony", "mean_token_length"]["reason"] == "needs the published files"
 
 
 def test_every_reported_cell_has_a_row():
@@ -265,9 +287,10 @@ def test_packed_rows_are_restored():
 def test_later_results_replace_failures_only(tmp_path):
     cell = TrainingCell("g", "d", "cnn", {}, 0, "cnn", 1.0)
     line = {"group": "g", "model": "cnn", "settings": {}, "seed": 0}
-    for each in ({"failed": "no memory"}, {"metrics": 1}, {"failed": "again"}):
+    result = {"metrics": {"test": {"accuracy": 1}}, "predicted": "1:", "test": "x"}
+    for each in ({"failed": "no memory"}, result, {"failed": "again"}):
         training_cells.append_result(tmp_path, line | each, {})
-    assert training_cells.read_lines([tmp_path], "g")[cell.key] == line | {"metrics": 1}
+    assert training_cells.read_lines([tmp_path], "g")[cell.key] == line | result
     assert make_key(line) == cell.key
 
 
