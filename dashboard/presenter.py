@@ -67,8 +67,8 @@ def show_exhibit(page: str) -> None:
         show_problem(
             f"{PAGES[page].title} cannot be presented: it has no figure with a finding", f"{titles} can. {OTHER}"
         )
-    elif page == "compare" and (gone := _list_missing(values)):
-        many = f"No finished run “{'”, “'.join(gone):.120}” is here. Compare other runs, or remove the link. {OTHER}"
+    elif page == "compare" and (lost := _list_missing(values)):
+        many = f"No finished run “{'”, “'.join(lost):.120}” is here. Compare other runs, or remove the link. {OTHER}"
         show_problem("This comparison cannot be shown", many)
     elif record.status in ("queued", "running"):
         st.fragment(_show_figure, run_every=POLL_SECONDS)(page, record.run, values)

@@ -238,7 +238,7 @@ def draw_disagreement(shape: AgreementMatrix, look: Look) -> go.Figure:
     parts = ((0.0, start, blend_colors(t.paper, t.right, 0.25)), (start, end, t.ink))
     for left, right, color in (*parts, (end, 1.0, blend_colors(t.paper, t.wrong, 0.45))):
         figure.add_shape(type="rect", x0=left, x1=right, y0=0.8, y1=0.92, fillcolor=color, line={"width": 0})
-    funnel = {"fillcolor": blend_colors(t.paper, t.right, 0.12), "line": {"width": 0}}
+    funnel: dict[str, Any] = {"fillcolor": blend_colors(t.paper, t.right, 0.12), "line": {"width": 0}}
     figure.add_shape(type="path", path=f"M {start} 0.79 L {end} 0.79 L 1 0.67 L 0 0.67 Z", **funnel)
     words: dict[str, Any] = {"yanchor": "bottom", "font": {"color": t.ink, "size": look.scale_size(16)}}
     figure.add_annotation(x=0, y=0.94, text=f"both right <b>{count(both)}</b>", xanchor="left", **words)

@@ -285,7 +285,8 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
     ),
     how="Each tag, class and column value with 30 sentences or more, and each pair, is tested against all other "
     "sentences by the score test of the risk ratio; p after Holm over all tests. Of slices that share four fifths of "
-    "their sentences, the one with more excess errors is listed.",
+    "their sentences, the one with more excess errors is listed. *score* is a column of the data, as *domain* "
+    "is; in the built-in corpus it says how strong the opinion is, from −2 to 2.",
 )
 
 

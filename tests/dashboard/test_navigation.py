@@ -226,6 +226,27 @@ def test_a_page_without_a_finding_and_a_run_that_is_gone_say_so(app, runs):
     assert "Its run “gone” is gone." in text_of(opened(app, "errors", run="gone", present="1"))
 
 
+def test_a_split_of_a_link_that_is_not_there_is_named_until_another_page_opens(app, runs):
+    opened(app, "performance", run="finished", split="nope")
+    told = "There is no split “nope” of this run</b><p>The split test is shown instead."
+    assert told in words(app)
+    app.query_params["split"] = "test"  # as the page has written it
+    assert told in words(app.run())
+    assert "There is no split" not in words(opened(app, "embeddings"))
+
+
+def test_the_home_page_names_the_address_that_has_no_page(app, runs):
+    found = words(opened(app, "", **{"no-page": "<b>nope"}))
+    assert "There is no page “&lt;b&gt;nope”</b><p>Runs is shown instead." in found
+    assert "There is no page" not in words(opened(app, "performance", run="finished"))
+
+
+def test_a_page_of_texts_that_is_not_there_is_named(app, runs):
+    app.query_params["page"] = "99999"
+    told = "There is no page “99999” of these texts</b><p>Page 1 of "
+    assert told in words(opened(app, "data", run="finished")) and told in words(app.run())
+
+
 def test_a_comparison_names_its_runs_and_the_one_that_is_gone(app, runs):
     shutil.copytree(runs / "finished", runs / "again")
     own = json.loads((runs / "again" / RECORD).read_text())
