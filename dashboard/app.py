@@ -18,14 +18,19 @@ if importlib.util.find_spec("dashboard") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from core.exceptions import SentiscopeError
+from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data, freeze_once, recover_runs_once
 from dashboard.presenter import show_exhibit, show_talk_buttons
-from dashboard.screens import ALIASES, PAGES, Screen, list_entries
-from dashboard.widgets.messages import show_error
+from dashboard.screens import ALIASES, NO_PAGE, PAGES, Screen, list_entries
+from dashboard.selection import get_default_split
+from dashboard.widgets.messages import show_error, show_finding
 from dashboard.widgets.runs import get_chosen_run, is_refused, pick_run
 from dashboard.widgets.selection_bar import show_selection_bar
 from dashboard.widgets.style import follow_theme, send_history_script, send_menu_style, send_style
+
+OF_SPLITS = ("performance", "errors", "compare", "embeddings")
+"""Pages that show one split of a run."""
 
 
 def list_pages(entries: Mapping[str, Screen], home: str) -> list[st.Page]:
@@ -37,6 +42,21 @@ def list_pages(entries: Mapping[str, Screen], home: str) -> list[st.Page]:
     shown = [_make_page(name, name, "visible") for name in entries]
     others = [_make_page(name, address, "hidden") for address, name in hidden.items()]
     return [*shown, *others, _make_page(home, "home", "hidden", default=True)]
+
+
+def show_link_problem(page: str, home: bool, record: RunRecord | None) -> None:
+    """Show which part of a link names nothing, and what is shown instead; until the page, run or split changes."""
+    if home and page != "start" and (asked := state.read_link(NO_PAGE)):
+        show_finding(f"There is no page “{asked:.60}”", f"{PAGES[page].title} is shown instead.")
+    if record is None or page not in OF_SPLITS:
+        return
+    asked, splits = state.read_link(state.SPLIT), data.list_splits(record.run)
+    if asked and splits and asked not in splits:
+        usual = get_default_split(splits)
+        state.set_value(state.SPLIT_REFUSED, (page, record.run, usual, asked))
+    *place, refused = state.get_value(state.SPLIT_REFUSED, ("", ""))
+    if place and place == [page, record.run, asked if asked in splits else get_default_split(splits)]:
+        show_finding(f"There is no split “{refused:.60}” of this run", f"The split {place[2]} is shown instead.")
 
 
 def _make_page(name: str, address: str, visibility: Literal["visible", "hidden"], *, default: bool = False) -> st.Page:
@@ -74,6 +94,7 @@ try:
     record = get_chosen_run()
     if record is not None and record.task != "tokens":
         show_selection_bar(record)
+    show_link_problem(page, shown.url_path in ("", "home"), record)
     if not is_refused(record, page):
         shown.run()
     freeze_once()

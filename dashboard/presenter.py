@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 from urllib.parse import urlencode
@@ -10,8 +11,10 @@ from urllib.parse import urlencode
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.behavioral_tests.suite_predictions import find_polarities
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable, SentiscopeError
+from core.formatting import join_names
 from core.interpret.model_edits import UNCHANGED
 from core.runs.record import RunRecord
 from core.runs.store import make_slug
@@ -23,7 +26,8 @@ from dashboard.figures.figure import Figure, Source
 from dashboard.figures.results import choose_default_run, choose_default_text, read_headline
 from dashboard.screens import ALIASES, PAGES
 from dashboard.widgets.figure import show_caption, show_drawing
-from dashboard.widgets.messages import as_sentence, show_error, show_problem
+from dashboard.widgets.messages import as_sentence, show_error, show_finding, show_problem
+from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.style import add_style, get_look
 
 TALK, EXHIBIT, FIGURE = "talk", "exhibit", "figure"
@@ -58,10 +62,14 @@ def show_exhibit(page: str) -> None:
     elif record is None:
         gone = f"Its run “{values[state.RUN]}” is gone." if state.RUN in values else "There is no run yet."
         show_problem("There is nothing to show here", f"{gone} {OTHER}")
-    elif figure is None and TALK not in values:
-        state.open_link(next(iter(_find_exhibits())), {state.RUN: record.run, state.PRESENT: "1"})
     elif figure is None:
-        show_problem(f"{PAGES[page].title} has no figure with a finding", OTHER)
+        titles = join_names([PAGES[name].title for name in _find_exhibits()])
+        show_problem(
+            f"{PAGES[page].title} cannot be presented: it has no figure with a finding", f"{titles} can. {OTHER}"
+        )
+    elif page == "compare" and (lost := _list_missing(values)):
+        many = f"No finished run “{'”, “'.join(lost):.120}” is here. Compare other runs, or remove the link. {OTHER}"
+        show_problem("This comparison cannot be shown", many)
     elif record.status in ("queued", "running"):
         st.fragment(_show_figure, run_every=POLL_SECONDS)(page, record.run, values)
     else:
@@ -115,6 +123,7 @@ def _show_strip(page: str, values: Values, links: Sequence[str], record: RunReco
     at = int(asked) - 1 if asked.isascii() and asked.isdecimal() and len(asked) < 4 else -1
     if not (0 <= at < len(pages) and (pages[at] == page or pages[at] not in PAGES)):
         at = pages.index(page) if page in pages else -1
+    named = _get_compared(values) if page == "compare" and not _list_missing(values) else []
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for name, each in PAGES.items():
         if each.letter:
@@ -122,7 +131,7 @@ def _show_strip(page: str, values: Values, links: Sequence[str], record: RunReco
     told = {
         "exhibits": [PAGES[name].title if name in PAGES else name for name in pages],
         "at": at,
-        "run": "" if record is None else data.label_run(record.run),
+        "run": ", ".join(map(data.label_run, named or ([] if record is None else [record.run]))),
         "groups": list(groups.items()),
     }
     show_drawing(Component(STRIP, told, get_look()), STRIP, "Presenter", on_changes_change=_store_request)
@@ -153,12 +162,15 @@ def _follow(page: str, values: Values, links: Sequence[str], change: Mapping[str
 
 def _show_figure(page: str, run: str, values: Values) -> None:
     record, figure = _find_run(run), _find_figure(page, str(values.get(FIGURE, "")))
-    if record is None or figure is None or figure.finding is None:
+    if record is None or figure is None:
         return
     try:
+        if figure.exhibit is not None:
+            figure = replace(figure, name=f"{figure.name}-exhibit", draw=figure.exhibit)
         shape, drawing = data.draw_figure(figure, _make_source(page, record, values), get_look())
         reading = figure.resolve_text(figure.reading, shape)
-        st.html(f'<h1 class="s-finding" aria-live="polite">{escape(figure.finding(shape))}</h1>')
+        finding = "" if figure.finding is None else figure.finding(shape)
+        st.html(f'<h1 class="s-finding" aria-live="polite">{escape(finding)}</h1>')
         with st.container(key="exhibit", height="stretch"):
             alt = figure.write_alt_text(shape, figure.resolve_text(figure.note, shape), reading)
             whole = {"height": "stretch"} if isinstance(drawing, go.Figure) else {}
@@ -166,9 +178,24 @@ def _show_figure(page: str, run: str, values: Values) -> None:
         with st.container(key="exhibit-caption"):
             show_caption(reading)
     except NotAvailable as error:
-        show_problem("There is nothing to show here", f"{as_sentence(error)} {OTHER}")
+        if page != "behave" or not _offer_tests(record):
+            show_problem("There is nothing to show here", f"{as_sentence(error)} {OTHER}")
     except SentiscopeError as error:
         show_error(error)
+
+
+def _offer_tests(record: RunRecord) -> bool:
+    """Show the button that runs the behavioural tests, or their progress; return whether the run can be tested."""
+    try:
+        find_polarities(record.run, record.classes, order=record.classes if record.ordered else ())
+        job = data.make_suite_job(record.run, data.read_suite(""), {})
+    except InputError:
+        return False
+    show_finding(
+        f"{data.label_run(record.run)} has not been tested yet", f"Test it, and its failure rates appear here. {OTHER}"
+    )
+    offer_analysis(job, "exhibit-tests")
+    return True
 
 
 def _make_source(page: str, record: RunRecord, values: Values) -> Source:
@@ -181,7 +208,9 @@ def _make_source(page: str, record: RunRecord, values: Values) -> Source:
     splits = data.list_splits(record.run)
     asked = str(values.get(state.SPLIT, ""))
     split = asked if asked in splits else selection.get_default_split(splits) if splits else ""
-    others = _list_others(record, values) if page == "compare" else ()
+    others: Sequence[RunRecord] = ()
+    if page == "compare":
+        record, *others = _list_compared(record, values)
     choices = {name: value for name, value in values.items() if name != state.COMPARE}
     if page == "errors":
         data.find_tags(record, split, PATIENCE)
@@ -190,14 +219,26 @@ def _make_source(page: str, record: RunRecord, values: Values) -> Source:
     )
 
 
-def _list_others(record: RunRecord, values: Values) -> Sequence[RunRecord]:
-    """Return the runs that a link compares with the chosen one, else the best other run on the same data."""
-    done = {each.run: each for each in data.list_runs() if each.status == "done" and each.run != record.run}
+def _get_compared(values: Values) -> list[str]:
+    """Return the names of the runs that a link to Compare has."""
     named = values.get(state.COMPARE, [])
-    if asked := [done[name] for name in ([named] if isinstance(named, str) else named) if name in done]:
-        return asked
-    same = [each for each in done.values() if each.data_fingerprint == record.data_fingerprint]
-    return sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))[:1]
+    return [named] if isinstance(named, str) else named
+
+
+def _list_missing(values: Values) -> list[str]:
+    done = {each.run for each in data.list_runs() if each.status == "done"}
+    return [name for name in _get_compared(values) if name not in done]
+
+
+def _list_compared(record: RunRecord, values: Values) -> list[RunRecord]:
+    """Return the runs that a link compares, as its page does; a single one is compared with the best on its data."""
+    done = {each.run: each for each in data.list_runs() if each.status == "done"}
+    if len(named := _get_compared(values)) > 1:
+        return [done[name] for name in named]
+    others = [done[name] for name in named if name != record.run]
+    same = [each for each in done.values() if each.data_fingerprint == record.data_fingerprint and each != record]
+    best = sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))[:1]
+    return [record, *(others or best)]
 
 
 def show_talk_buttons() -> None:
@@ -227,8 +268,9 @@ def show_talk_buttons() -> None:
 
 
 def _has_run(link: str) -> bool:
-    run = split_link(link)[1].get(state.RUN, "")
-    return not run or _find_run(str(run)) is not None
+    page, values = split_link(link)
+    run = values.get(state.RUN, "")
+    return (not run or _find_run(str(run)) is not None) and not (page == "compare" and _list_missing(values))
 
 
 def _choose_talk() -> None:

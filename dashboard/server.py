@@ -9,16 +9,18 @@ import contextlib
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util
 
 from core.api.machine import list_links
 from dashboard.request_guard import Guard
-from dashboard.screens import ALIASES, PAGES
+from dashboard.screens import ALIASES, NO_PAGE, PAGES
 
 
 class OwnFrames:
@@ -55,9 +57,16 @@ class OneStepBack:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the Streamlit app and insert the history script as the first script of an HTML page."""
+        """Pass a request to the Streamlit app and insert the history script as the first script of an HTML page.
+
+        An address that names no page leads to the home page, which says so; the browser would ask below it in vain.
+        """
         if not self._is_page_request(scope):
             await self.app(scope, receive, send)
+            return
+        if name := self._find_unknown(str(scope["path"])):
+            away = "../" if str(scope["path"]).endswith("/") else "./"
+            await RedirectResponse(f"{away}?{urlencode({NO_PAGE: name})}", 303)(scope, receive, send)
             return
         plain = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in self.UNASKED]}
         begun: Message = {}
@@ -84,6 +93,13 @@ class OneStepBack:
             await send({"type": "http.response.body", "body": bytes(body)})
 
         await self.app(plain, receive, insert_script)
+
+    @staticmethod
+    def _find_unknown(path: str) -> str:
+        """Return the last part of a path directly below the app if it names no page; else an empty text."""
+        base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+        name = f"{path.strip('/')}/".removeprefix(f"{base}/").strip("/")
+        return "" if name in ("", *PAGES, *ALIASES) or "/" in name else name
 
     @staticmethod
     def _is_page_request(scope: Scope) -> bool:

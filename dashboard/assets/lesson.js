@@ -76,7 +76,19 @@ export default function ({ data, parentElement, send }) {
     }, PAUSE);
   };
   const change = (fields) => { Object.assign(state, fields, { said: "" }); root.draw(); tell(); };
-  const open = (step) => change({ step, reached: Math.max(state.reached, step) });
+  // Each stage is an entry of the history, which `history.js` would replace: *Back* leads to the stage before.
+  const address = (step) => { const link = new URL(location.href); link.searchParams.set("step", step); return link; };
+  const open = (step) => {
+    if (data.server && step !== state.step) {
+      history.replaceState(history.state, "", address(state.step));
+      History.prototype.pushState.call(history, history.state, "", address(step));
+    }
+    change({ step, reached: Math.max(state.reached, step) });
+  };
+  const goBack = () => {
+    const asked = Number(new URL(location.href).searchParams.get("step")) || 1, step = Math.min(asked, state.reached);
+    if (location.pathname.endsWith("/lesson") && step !== state.step) change({ step });
+  };
   const turn = () => (state.step < 4 ? 0 : 1); // of the two questions
   const isAsking = () => (state.step === 1 && state.reached === 1) || (state.step === 4 && state.again < 0);
   const choose = (number) => isAsking() && change(turn() ? { again: number } : { pick: number });
@@ -254,11 +266,17 @@ export default function ({ data, parentElement, send }) {
   };
   document.removeEventListener("keydown", root.listen);
   window.removeEventListener("sentiscope-tally", root.count);
-  root.listen = listen;
+  window.removeEventListener("popstate", root.goBack);
+  Object.assign(root, { listen, goBack });
   root.count = () => root.draw();
   root.draw = draw;
   document.addEventListener("keydown", root.listen);
   window.addEventListener("sentiscope-tally", root.count);
+  window.addEventListener("popstate", root.goBack);
   draw();
-  return () => { document.removeEventListener("keydown", root.listen); window.removeEventListener("sentiscope-tally", root.count); };
+  return () => {
+    document.removeEventListener("keydown", root.listen);
+    window.removeEventListener("sentiscope-tally", root.count);
+    window.removeEventListener("popstate", root.goBack);
+  };
 }

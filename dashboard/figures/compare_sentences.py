@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.evaluation.intervals import compute_wilson
 from core.evaluation.metrics import join_class_names
 from core.exceptions import NotAvailable
 from core.formatting import count, number
@@ -18,7 +21,7 @@ from dashboard.figures.attention import MapRow, draw_map_grid, find_top_weight
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import METRIC, PAIR, get_letter, get_model_color, get_pair
-from dashboard.figures.subplots import draw_bar_matrix
+from dashboard.figures.subplots import Panels, draw_bar_matrix, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 LETTERS = ("A", "B", "C", "D", "E", "F")
@@ -221,6 +224,61 @@ def describe_disagreement(shape: AgreementMatrix) -> str:
     return f"Only {name} is right on {n} sentences, only {other} on {m}."
 
 
+def draw_disagreement(shape: AgreementMatrix, look: Look) -> go.Figure:
+    """Draw all sentences as a bar, those that one model alone gets right as squares, and both accuracies."""
+    t, n, (first, second) = look.tokens, len(shape.first), shape.right
+    colors, names = (
+        [get_model_color(look, place) for place in shape.colors],
+        [escape_text(each) for each in shape.names],
+    )
+    alone = [int((one & ~other).sum()) for one, other in ((first, second), (second, first))]
+    both, neither = int((first & second).sum()), int((~first & ~second).sum())
+    figure = Panels(look, [[""], [""]], height=480, row_heights=(0.74, 0.26), vertical_spacing=0.1)
+    start, end = both / n, 1 - neither / n
+    parts = ((0.0, start, blend_colors(t.paper, t.right, 0.25)), (start, end, t.ink))
+    for left, right, color in (*parts, (end, 1.0, blend_colors(t.paper, t.wrong, 0.45))):
+        figure.add_shape(type="rect", x0=left, x1=right, y0=0.8, y1=0.92, fillcolor=color, line={"width": 0})
+    funnel: dict[str, Any] = {"fillcolor": blend_colors(t.paper, t.right, 0.12), "line": {"width": 0}}
+    figure.add_shape(type="path", path=f"M {start} 0.79 L {end} 0.79 L 1 0.67 L 0 0.67 Z", **funnel)
+    words: dict[str, Any] = {"yanchor": "bottom", "font": {"color": t.ink, "size": look.scale_size(16)}}
+    figure.add_annotation(x=0, y=0.94, text=f"both right <b>{count(both)}</b>", xanchor="left", **words)
+    figure.add_annotation(x=1, y=0.94, text=f"both wrong <b>{count(neither)}</b>", xanchor="right", **words)
+    columns = max(12, math.ceil(math.sqrt(2.5 * max(alone))))  # the more squares, the smaller
+    width, height = 0.47 / columns, 0.5 / max(3, math.ceil(max(alone) / columns))
+    for left, each, name, color in zip((0.0, 0.53), alone, names, colors, strict=True):
+        text = f"<b style='font-size:1.6em'>{count(each)}</b> only {name} is right"
+        figure.add_annotation(x=left, y=0.51, text=text, xanchor="left", **words)
+        places = [divmod(place, columns) for place in range(each)]
+        figure.add_bar(
+            x=[left + (column + 0.5) * width for _, column in places],
+            y=[0.85 * height] * each,
+            base=[0.5 - (row + 1) * height for row, _ in places],
+            width=0.88 * width,
+            marker={"color": color, "cornerradius": 3, "line": {"width": 0}},
+            hoverinfo="skip",
+        )
+    shares, ends = [right.mean() for right in shape.right], [compute_wilson(int(r.sum()), n) for r in shape.right]
+    for place in (0, 1):
+        figure.add_scatter(
+            row=2,
+            x=[shares[place]],
+            y=[1 - place],
+            error_x=make_whiskers(
+                [shares[place]], [ends[place]], look.scale_size(6), blend_colors(t.paper, colors[place], 0.6)
+            ),
+            marker={"color": colors[place], "size": look.scale_size(12)},
+            hovertemplate="%{x:.3f}<extra></extra>",
+        )
+    figure.update_xaxes(row=1, visible=False, range=[0, 1])
+    figure.update_yaxes(row=1, visible=False, range=[0, 1.02])
+    figure.update_xaxes(row=2, title="share right, 95 % interval", nticks=6, showgrid=True)
+    ticks = {"size": look.scale_size(16), "color": t.ink}
+    labels = [f"{name} <b>{number(share)}</b>" for name, share in zip(names, shares, strict=True)]
+    figure.update_yaxes(row=2, tickvals=[1, 0], ticktext=labels, range=[-0.6, 1.6], showgrid=False, tickfont=ticks)
+    figure.update_layout(barmode="overlay")
+    return figure.build_figure()
+
+
 MATRIX = Figure(
     "compare-matrix",
     "compare",
@@ -234,6 +292,7 @@ MATRIX = Figure(
         else "Rows: answers of the first model. Columns: answers of the second."
     ),
     finding=describe_disagreement,
+    exhibit=draw_disagreement,
     options=(METRIC, PAIR, CELLS),
     spread=(CELLS,),
     tables=lambda shape: {

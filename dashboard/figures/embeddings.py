@@ -247,7 +247,8 @@ def describe_quality(shown: SentenceMap) -> str:
     kept, n = shown.made.quality.preserved, count(len(shown.made.rows))
     if kept is None:
         return f"A map of {n} sentences by {NAMES[shown.config.method]}."
-    return f"This map of {n} sentences keeps {whole_percent(kept)} of their {NEIGHBORS} nearest neighbours."
+    whose = f"the {NEIGHBORS} nearest neighbours of each of {n} sentences"
+    return f"Of {whose}, {whole_percent(kept)} are also near it on this map."
 
 
 MAP = Figure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from core.exceptions import NotAvailable
 from core.formatting import count, number, percent, signed
 from core.metrics import format_title
 from dashboard.figures import interval_table as columns
+from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, Source, make_interval_figure
 from dashboard.figures.filtering import select_rows
 from dashboard.figures.interval_drawing import build_component
@@ -37,8 +38,10 @@ from dashboard.figures.interval_table import (
     make_axis,
 )
 from dashboard.figures.row_selection import RowSelection
+from dashboard.figures.theme import Look
 
 SHOWN = 20
+PRESENTED = 12  # rows that a projector shows in readable size
 FARTHEST = 16.0
 _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4", 3: "8", 4: "16"}
 MOST = 4
@@ -178,15 +181,29 @@ def _write_note(found: ErrorRates) -> str:
     return f"{f'{shown} of ' * (shown < every)}{every} tags and column values, most excess errors first"
 
 
-def describe_clusters(found: ErrorRates) -> str:
-    """Describe in a sentence the linguistic tag with most excess errors, after the correction for several tests."""
+def _find_cluster(found: ErrorRates) -> Mapping[str, Any] | None:
     for row in found.shown:
         name = row["tag"].removeprefix("tag=")
         if name in (*SIGNS, *NAMED) and row["differs"] and (row["excess"] or 0.0) > 0:
-            rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
-            tagged = f"the {count(row['n'])} sentences tagged “{name_rule(row['tag'])}”"
-            return f"{percent(row['rate'])} of {tagged} are wrong, {percent(rest)} of the others."
-    return "No tag has clearly more errors than the other sentences."
+            return row
+    return None
+
+
+def describe_clusters(found: ErrorRates) -> str:
+    """Describe in a sentence the linguistic tag with most excess errors, after the correction for several tests."""
+    if (row := _find_cluster(found)) is None:
+        return "No tag has clearly more errors than the other sentences."
+    rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
+    tagged = f"the {count(row['n'])} sentences tagged “{name_rule(row['tag'])}”"
+    return f"{percent(row['rate'])} of {tagged} are wrong, {percent(rest)} of the others."
+
+
+def _draw_exhibit(found: ErrorRates, look: Look) -> Component:
+    """Draw the first rows of the table, and mark the one that the finding is about."""
+    row, first = _find_cluster(found), found.shown[:PRESENTED]
+    shown = first if row is None or row in first else [*first[:-1], row]
+    marks = replace(build_rates_table(found), shown=shown).marks
+    return build_component(marks, look, picked="" if row is None else row["tag"])
 
 
 GATHERED: Figure[ErrorRates] = make_interval_figure(
@@ -203,6 +220,7 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
         else "Bar: interval of the risk ratio. Ring: not significant after correction."
     ),
     finding=describe_clusters,
+    exhibit=_draw_exhibit,
     how="*Excess*: errors beyond those expected at the error rate of all other sentences. *Risk ratio*: the error rate "
     "with the tag divided by the rate without, with Koopman's score interval at the level of its step in Holm's "
     f"correction over all tests, so it excludes 1 exactly if the test is significant; none below {LEAST} "
@@ -266,7 +284,8 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
     ),
     how="Each tag, class and column value with 30 sentences or more, and each pair, is tested against all other "
     "sentences by the score test of the risk ratio; p after Holm over all tests. Of slices that share four fifths of "
-    "their sentences, the one with more excess errors is listed.",
+    "their sentences, the one with more excess errors is listed. *score* is a column of the data, as *domain* "
+    "is; in the built-in corpus it says how strong the opinion is, from −2 to 2.",
 )
 
 

@@ -233,6 +233,7 @@ class Figure(Generic[Shape]):
     reading: Words[Shape] = ""  # how to read it, in a sentence; also part of the alternative text
     finding: Callable[[Shape], str] | None = None
     """What it shows, as a sentence with a number: the headline of the presenter, which shows no other figure."""
+    exhibit: Callable[[Shape, Look], Drawing] | None = None  # how the presenter draws it; None: as the page does
     how: Words[Shape] = ""  # how it is computed: at most three sentences of Markdown
     needs: str = ""  # required capability of the model (`core.models.capabilities`)
     options: tuple[Option, ...] = ()  # settings that the user can change

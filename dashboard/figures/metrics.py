@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from core.evaluation.intervals import METHOD, compute_wilson
 from core.evaluation.metrics import compute_confusion, describe_absent
 from core.exceptions import NotAvailable
-from core.formatting import count, format_plus_minus, number
+from core.formatting import count, format_plus_minus, number, shorten_text
 from core.metrics import METRICS as DEFINED
 from dashboard.figures import decisions, results, thresholding
 from dashboard.figures.decisions import BARS, FEW, PARTS, PHENOMENON, TICKS, Decision, Integers, write_sample_size
@@ -26,6 +27,7 @@ from dashboard.figures.theme import Look, blend_colors
 
 TITLES = {"value": "Value", "low": "From", "high": "To"}
 TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
+LONGEST, QUOTED = 90, 72  # characters of an example, and of its lines in all columns together, at most
 Evaluated = Mapping[str, Any]  # result of `core.api.evaluate` on other data than those of the run
 YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
 _NUMBERS = {name: TableColumn(TITLES[name], decimals=3) for name in ("value", "low", "high")}
@@ -65,9 +67,17 @@ def draw_confidence(
 
 
 def draw_confusion(
-    counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalized: bool = False
+    counts: NDArray[np.int64],
+    classes: Sequence[str],
+    look: Look,
+    *,
+    normalized: bool = False,
+    examples: Mapping[tuple[int, int], str] | None = None,
 ) -> go.Figure:
-    """Draw a confusion matrix with a bar in each cell; a click returns the numbers of the true and predicted label."""
+    """Draw a confusion matrix with a bar in each cell; a click returns the numbers of the true and predicted label.
+
+    `examples` are HTML below the numbers of a cell, by the positions of its true and predicted label.
+    """
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalized else counts / max(int(counts.sum(1).max(initial=0)), 1)
     names, few = [escape_text(name) for name in classes], len(classes) < LARGE_CELLS
@@ -79,7 +89,7 @@ def draw_confusion(
     def write_cell(i: int, j: int) -> str:
         """Write the count and the share of a cell, the chosen one large."""
         large, small = (count(int(counts[i, j])), number(shares[i, j]))[:: -1 if normalized else 1]
-        return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
+        return f"<b style='font-size:1.6em'>{large}</b><br>{small}{(examples or {}).get((i, j), '')}"
 
     return draw_bar_matrix(
         look,
@@ -118,11 +128,30 @@ class ConfusionMatrix:
 
     decision: Decision
     shares: bool
+    texts: pd.Series  # (n,) of the rows of the decision
+
+    def draw(self, look: Look, *, examples: bool = False) -> go.Figure:
+        """Draw the confusion matrix, with `examples` and large cells also the surest error in each cell."""
+        counts, classes = self.decision.counts, self.decision.classes
+        cells = [(i, j) for i in range(len(classes)) for j in range(len(classes)) if i != j and counts[i, j]]
+        shown = {cell: self._quote_surest(*cell) for cell in cells if examples and len(classes) < LARGE_CELLS}
+        return draw_confusion(counts, classes, look, normalized=self.shares, examples=shown)
+
+    def _quote_surest(self, true: int, predicted: int) -> str:
+        rows = np.flatnonzero((self.decision.labels == true) & (self.decision.predicted == predicted))
+        chances = self.decision.probabilities[rows, predicted]
+        text, chance = str(self.texts.iloc[rows[chances.argmax()]]), number(chances.max(), 2)
+        lines = wrap(shorten_text(text, LONGEST), QUOTED // len(self.decision.classes))
+        quote = "<br>".join(map(escape_text, [f"\u201c{lines[0]}", *lines[1:]])) if lines else ""
+        said = f"<br>{escape_text(self.decision.classes[predicted])} {chance}"
+        return f"<br><br><span style='font-size:.9em'>{quote}\u201d{said}</span>" if lines else ""
 
 
 def read_matrix(source: Source) -> ConfusionMatrix:
     """Read the confusion matrix of a run at the chosen decision threshold."""
-    return ConfusionMatrix(source.read_once(thresholding.read_decision), source.get_choice(CELLS) == "shares")
+    decision = source.read_once(thresholding.read_decision)
+    texts = source.report.examples["text"].iloc[decision.rows]
+    return ConfusionMatrix(decision, source.get_choice(CELLS) == "shares", texts)
 
 
 def describe_errors(matrix: ConfusionMatrix) -> str:
@@ -144,7 +173,8 @@ CONFUSION = Figure(
     "performance",
     "Confusion matrix",
     read_matrix,
-    lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalized=shape.shares),
+    lambda shape, look: shape.draw(look),
+    exhibit=lambda shape, look: shape.draw(look, examples=True),
     note=lambda matrix: write_sample_size(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
     finding=describe_errors,

@@ -34,6 +34,17 @@ COUNTED |= {INCONCLUSIVE: "inconclusive", ONE_SEED: "of one seed"}
 BOXED = 5
 """Fewest results of a box."""
 EMPTY = Axis(-1.0, 1.0, (0.0,), ("0",), 0.0)
+METRICS = {"f1": "F1", "auc": "AUC", "lambda": "λ", "params": "parameters", "val_f1": "F1 on validation"}
+METRICS |= {"delta_params_vs_vanilla": "parameters more than vanilla", "inference_time_per_batch": "seconds per batch"}
+METRICS |= {"emb_dim": "embedding size", "ff_expansion_flag": "feed-forward expansion", "max_len": "longest text"}
+METRICS |= {"confusion_tpr": "true-positive rate", "confusion_tnr": "true-negative rate"}
+METRICS |= {"confusion_fpr": "false-positive rate", "wordcloud_text_fnr": "false-negative rate, from the text"}
+METRICS |= {"wordcloud_text_fpr": "false-positive rate, from the text", "accuracy_delta": "gain in accuracy"}
+METRICS |= {"delta_mean": "mean gain", "delta_sigma_as_printed": "σ of the gain, as printed"}
+METRICS |= {"delta_sigma2_as_printed": "σ² of the gain, as printed", "n_texts": "texts", "n_classes": "classes"}
+METRICS |= {"mean_token_length": "mean length in tokens", "cv10_mean": "mean of 10 folds", "cv10_std": "SD of 10 folds"}
+METRICS |= {"wilcoxon_p": "p (Wilcoxon)"}
+"""Metrics of reported results in words, where the name is none."""
 CORNERS = ("confusion_tnr", "confusion_tpr")
 """Metrics of the confusion matrix on its diagonal, %."""
 
@@ -64,6 +75,11 @@ class PaperTable:
 def list_metrics(table: Mapping[str, Any]) -> list[str]:
     """Return the metrics of a table in its order."""
     return list(dict.fromkeys(row["metric"] for row in table["rows"]))
+
+
+def name_metric(metric: str) -> str:
+    """Return a metric of reported results in words."""
+    return METRICS.get(metric, metric.replace("_", " "))
 
 
 def choose_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -139,7 +155,7 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
     csv: dict[str, Any] = {name: name for name in ("row", "dataset", "metric", "unit")}
     last: dict[str, Any] = {name: name for name in ("baseline", "verdict", "reason")}
     listed = (
-        columns.name("name", shown.metric.replace("_", " "), write_name, width, wrap=True, **csv),
+        columns.name("name", name_metric(shown.metric), write_name, width, wrap=True, **csv),
         columns.text("told", "reported", lambda row: _write_value(row, "reported"), "4.7rem", reported="reported"),
         columns.text("own", "ours", lambda row: _write_value(row, "ours"), "4rem", ours="ours"),
         columns.text("runs", "± sd × runs", _write_runs, "6.4rem", soft=True, opt=True, sd="sd", n="n"),
@@ -226,7 +242,7 @@ def _draw_results(shown: PaperTable, look: Look) -> go.Figure:
         figure.add_scatter(col=2, hovertemplate=f"reported {_write_value(row, 'reported')}<extra></extra>", **diamond)
     unit = rows[0]["unit"]
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
-    figure.update_xaxes(title=f"{shown.metric.replace('_', ' ')}{unit and f', {unit}'}", showgrid=True)
+    figure.update_xaxes(title=f"{name_metric(shown.metric)}{unit and f', {unit}'}", showgrid=True)
     figure.update_layout(barmode="group", bargap=0.3, bargroupgap=0.06)
     return figure.build_figure()
 

@@ -37,9 +37,10 @@ class CellScores:
     yardstick: float | None
 
 
-def describe_counts(found: SweepState) -> str:
-    """Describe how many runs of a sweep are in each state: `3 done, 2 training, 7 not started`."""
-    present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
+def describe_counts(found: SweepState, but: str = "") -> str:
+    """Describe how many runs of a sweep are in each state, `3 done, 2 training, 7 not started`, `but` left out."""
+    known = (each for each in STATES if found.counts[each] and each != but)
+    present = sorted(known, key=lambda each: each != "done")
     return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 HIDDEN = "hidden"
+NO_PAGE = "no-page"  # URL parameter of the home page: the address that was asked for and names no page
 
 
 class Screen(NamedTuple):

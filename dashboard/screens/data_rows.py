@@ -85,10 +85,18 @@ def show_rows(rows: pd.DataFrame, bar: DeltaGenerator) -> tuple[pd.DataFrame, in
         show_finding("No text matches", "Remove a filter, or search for fewer characters.")
         return None
     pages, number = math.ceil(len(rows) / PAGE_ROWS), 1
+    asked = state.read_link(state.PAGE)
+    if not state.get_value(state.PAGE, None) and asked and not (asked.isdecimal() and 1 <= int(asked[:9]) <= pages):
+        state.set_value(state.PAGE_REFUSED, (asked, len(rows)))
     if int(state.get_value(state.PAGE, 0) or 0) > pages:
         state.drop_keys(state.PAGE)
     if pages > 1:
         number = bar.number_input("Page", 1, pages, 1, key=state.PAGE, bind="query-params", width=120)
+    refused, of = state.get_value(state.PAGE_REFUSED, ("", 0))
+    if number > 1 or of != len(rows):
+        state.drop_keys(state.PAGE_REFUSED)
+    elif refused:
+        show_finding(f"There is no page “{refused:.20}” of these texts", f"Page 1 of {count(pages)} is shown instead.")
     first = (number - 1) * PAGE_ROWS
     shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
     event = show_table(

@@ -56,7 +56,7 @@ def show_page() -> None:
         if st.button("Train this", type="primary", key="train-this", icon=":material/play_circle:"):
             state.open_page("train", view=state.FORM_VIEW)
     with head:
-        show_header("Models", QUESTION, [("", PRESETS[name].source)])
+        show_header("Models", QUESTION, [(name, f"is from {PRESETS[name].source}")])
     tables: dict[str, Table] = {}
     for found in show_sections(_list_sections(name, sizes, records), plain=True):
         tables |= found

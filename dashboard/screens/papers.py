@@ -95,19 +95,18 @@ def _pick_table(paper: str, found: Sequence[Mapping[str, Any]]) -> PaperTable:
     tables = {each["table"]: each for each in found}
     table = tables[_pick("Table", state.TABLE, list(tables), figures.choose_table(found)["table"], paper, 90)]
     metrics = figures.list_metrics(table)
-    return PaperTable(
-        paper, table, _pick("Metric", state.METRIC, metrics, metrics[0], f"{paper} {table['table']}", 160)
-    )
+    of, words = f"{paper} {table['table']}", figures.name_metric
+    return PaperTable(paper, table, _pick("Metric", state.METRIC, metrics, metrics[0], of, 180, format_func=words))
 
 
-def _pick(label: str, key: str, options: Sequence[str], usual: str, of: str, width: int) -> str:
+def _pick(label: str, key: str, options: Sequence[str], usual: str, of: str, width: int, **look: Any) -> str:
     """Show a menu that the link restores, and that has its usual value again when `of` changes."""
     state.follow_link(key)
     state.reset_on_change(key, of, usual)
     if state.get_value(key, usual) not in options:
         state.set_value(key, usual)
     state.follow_link(key)
-    return str(st.selectbox(label, options, key=key, label_visibility="collapsed", width=width) or usual)
+    return str(st.selectbox(label, options, key=key, label_visibility="collapsed", width=width, **look) or usual)
 
 
 def _offer_missing(shown: PaperTable) -> None:

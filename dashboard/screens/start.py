@@ -15,7 +15,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.start import CLASSES, NAME, StartView, TypedSentence, draw_start
-from dashboard.screens import PAGES
+from dashboard.screens import NO_PAGE, PAGES
 from dashboard.widgets.fields import LONGEST
 from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import as_sentence
@@ -52,12 +52,14 @@ def _make_view(records: Sequence[RunRecord]) -> StartView:
     except (NotAvailable, RunDamaged) as error:
         return _explain_failure(view, error, records)
     at, mistyped = _read_place(len(quiz.questions))
+    asked = state.read_link(NO_PAGE)
+    unknown = f"There is no page “{asked:.60}”. Start is shown instead." if asked else ""
     return replace(
         view,
         questions=quiz.questions,
         links=_make_links(record.run, next((each.text for each in quiz.questions if not each.right), "")),
         at=at,
-        note=" ".join(filter(None, (note, problem, mistyped))),
+        note=" ".join(filter(None, (note, unknown, problem, mistyped))),
         typed=typed,
         saved=sum(each.label in record.classes for each in data.list_examples()),
     )

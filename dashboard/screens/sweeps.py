@@ -149,11 +149,12 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
-            left = f" · {figures.describe_time_left(found)} left" if figures.describe_time_left(found) else ""
+            waits = f"{left} left" if (left := figures.describe_time_left(found)) else ""
+            rest, close = figures.describe_counts(found, but="done"), "you may close this tab" if going else ""
             title = f"{count(found.counts['done'])} of {count(found.total)} runs are done"
             show_progress(
                 title,
-                f"{figures.describe_counts(found)}{left}{' · you may close this tab' if going else ''}",
+                " · ".join(filter(None, (rest, waits, close))) or "none failed",
                 found.share,
             )
         if going:

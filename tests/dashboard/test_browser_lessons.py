@@ -385,3 +385,24 @@ def test_the_list_leads_to_each_lesson(page, server, contents):
     name = list(LESSONS)[-1]
     page.get_by_role("link", name=LESSONS[name].title).click()
     expect(page.locator(HEADLINE)).to_have_text(contents[name]["stages"][0]["headline"])
+
+
+def test_back_leads_to_the_stage_before_and_then_out_of_the_lesson(browser, server, contents):
+    page, complaints = visit(browser, server)
+    open_page(page, f"{server}/lessons")
+    page.get_by_role("link", name=LESSONS["accuracy"].title).click()
+    headlines = [stage["headline"] for stage in contents["accuracy"]["stages"]]
+    expect(page.locator(HEADLINE)).to_have_text(headlines[0])
+    press(page, "b", "ArrowRight", "ArrowRight")
+    until(page, lambda: "step=3" in page.url and "pick=1" in page.url)
+    for step in (2, 1):
+        page.go_back()
+        until(page, lambda step=step: said(page) == headlines[step - 1])
+        assert page.locator(".strip [aria-current=step]").inner_text().startswith(str(step))
+    page.go_forward()
+    until(page, lambda: said(page) == headlines[1] and "step=2" in page.url and "pick=1" in page.url)
+    page.go_back()
+    until(page, lambda: said(page) == headlines[0])
+    page.go_back()
+    expect(page.get_by_role("heading", level=1, name="Lessons", exact=True)).to_be_visible()
+    assert complaints == []

@@ -296,3 +296,20 @@ def test_split_is_kept_between_pages_that_use_one(page, server):
     expect(chosen).to_be_checked()
     page.goto(f"{server}/performance?run=finished&split=foo")
     expect(page.get_by_role("radio", name="test")).to_be_checked()
+
+
+RUNNING = """() => document.getAnimations().filter((each) => each.playState === "running"
+  && !each.effect.target.closest("[data-testid=stStatusWidget]"))
+  .map((each) => each.animationName ?? each.transitionProperty)"""
+
+
+def test_no_animation_runs_on_a_loaded_page_with_reduced_motion(browser, first_server):
+    context = browser.new_context(reduced_motion="reduce")  # not a visitor of `visit`, whose animations are off
+    page = context.new_page()
+    for path, title in (("start", None), ("performance", "Performance"), ("train", "Train")):
+        page.goto(f"{first_server}/{path}")
+        see(page.get_by_role("heading", level=1, name=title) if title else page.get_by_text("Sentence 1 of 5"))
+        settle(page)
+        assert page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches")
+        assert page.evaluate(RUNNING) == [], path
+    context.close()

@@ -11,6 +11,7 @@ import pytest
 from pages import charts, named, opened, press, text_of, words
 
 from core import json_store
+from core.behavioral_tests.suite_predictions import SuiteAnswers
 from core.config import compose
 from core.exceptions import DataError
 from core.runs import talks, training_jobs
@@ -216,8 +217,54 @@ def test_each_page_with_an_exhibit_has_a_headline(app, runs, page):
 
 def test_a_page_without_a_finding_and_a_run_that_is_gone_say_so(app, runs):
     app = opened(app, "data", run="finished", present="1")
-    assert strip(app)["at"] == 0 and 's-finding" aria-live' in words(app)
+    assert strip(app)["at"] == -1 and 's-finding" aria-live' not in words(app)
+    assert "Data cannot be presented" in words(app) and "Papers and Train can. Press →" in words(app)
     assert "Its run “gone” is gone." in text_of(opened(app, "errors", run="gone", present="1"))
+
+
+def test_a_split_of_a_link_that_is_not_there_is_named_until_another_page_opens(app, runs):
+    opened(app, "performance", run="finished", split="nope")
+    told = "There is no split “nope” of this run</b><p>The split test is shown instead."
+    assert told in words(app)
+    app.query_params["split"] = "test"  # as the page has written it
+    assert told in words(app.run())
+    assert "There is no split" not in words(opened(app, "embeddings"))
+
+
+def test_the_home_page_names_the_address_that_has_no_page(app, runs):
+    found = words(opened(app, "", **{"no-page": "<b>nope"}))
+    assert "There is no page “&lt;b&gt;nope”</b><p>Runs is shown instead." in found
+    assert "There is no page" not in words(opened(app, "performance", run="finished"))
+
+
+def test_a_page_of_texts_that_is_not_there_is_named(app, runs):
+    app.query_params["page"] = "99999"
+    told = "There is no page “99999” of these texts</b><p>Page 1 of "
+    assert told in words(opened(app, "data", run="finished")) and told in words(app.run())
+
+
+def test_a_comparison_names_its_runs_and_the_one_that_is_gone(app, runs):
+    shutil.copytree(runs / "finished", runs / "again")
+    own = json.loads((runs / "again" / RECORD).read_text())
+    (runs / "again" / RECORD).write_text(json.dumps(own | {"run": "again"}))
+    opened(app, "compare", run="finished", compare=["again", "finished"], present="1")
+    assert strip(app)["run"] == "again, finished"
+    assert "again and finished are right on the same sentences." in words(app)
+    app.query_params["compare"] = ["finished", "gone"]
+    assert "No finished run “gone” is here." in words(app.run()) and not charts(app)
+    talks.write_talk(runs, "talk", ["compare?compare=finished&compare=gone", "compare?compare=finished&compare=again"])
+    app.session_state[DRAFT] = "talk"
+    app.query_params.clear()
+    assert "The run of link 1 is gone." in words(opened(app, "performance", run="finished"))
+
+
+def test_behavior_tests_that_have_not_run_can_be_started_in_the_presenter(app, runs, monkeypatch):
+    started = []
+    monkeypatch.setattr(SuiteAnswers, "start", lambda asked: started.append(asked.run))
+    opened(app, "behave", run="finished", present="1")
+    assert "finished has not been tested yet" in words(app) and "Test it, and its failure rates appear" in words(app)
+    press(app, "exhibit-tests")
+    assert started == ["finished"]
 
 
 def test_a_talk_begins_with_its_first_link_and_an_unknown_one_is_named(app, runs):

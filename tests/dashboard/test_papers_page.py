@@ -103,3 +103,12 @@ def test_exports_are_the_table_in_four_formats(app):
     opened(app, "papers", paper="ndt", table="X")
     files = {each.proto.label for each in app.get("download_button")}
     assert files == {"Table · CSV", "Claims · CSV", "Table · Markdown", "Table · LaTeX", "All · JSON"}
+
+
+def test_metrics_have_words_in_the_menu(app):
+    tables = sentiscope.reproduce("inceptive")["tables"]
+    table = next(each for each in tables if "cv10_mean" in figures.list_metrics(each))
+    opened(app, "papers", paper="inceptive", table=table["table"])
+    told = app.selectbox(key=state.METRIC).options
+    assert "mean of 10 folds" in told and not [name for name in told if "_" in name]
+    assert figures.name_metric("relative_gain") == "relative gain"

@@ -67,6 +67,33 @@ def test_each_page_starts_with_the_history_script(answers):
     assert pages and all(page.index(script) < page.index("<script type=") for page in pages.values())
 
 
+@pytest.mark.parametrize(
+    ("path", "base", "to"),
+    [
+        *((path, "", "") for path in ("/", "/train", "/train/", "/overview", "/_stcore/health", "/a/b", "/x.css")),
+        ("/nope", "", "./?no-page=nope"),
+        ("/nope/", "", "../?no-page=nope"),
+        ("/a b&c", "", "./?no-page=a+b%26c"),
+        *((path, "app", "") for path in ("/app", "/app/", "/app/train")),
+        ("/app/nope", "app", "./?no-page=nope"),
+        ("/apple", "app", "./?no-page=apple"),
+    ],
+)
+def test_an_address_without_a_page_leads_to_the_home_page_with_its_name(monkeypatch, path, base, to):
+    monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": base}.get)
+    sent = []
+
+    async def app(scope, receive, send) -> None:
+        sent.append({"headers": []})
+
+    async def send(message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"accept", b"text/html")]}
+    asyncio.run(OneStepBack(app)(scope, None, send))
+    assert dict(sent[0]["headers"]).get(b"location", b"").decode() == to
+
+
 def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes], list[bytes]]:
     """The headers of the request when a browser opens `path`, and the parts of the response."""
     asked: dict[bytes, bytes] = {}

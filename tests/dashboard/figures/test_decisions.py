@@ -15,7 +15,15 @@ from core.exceptions import InputError, NotAvailable
 from core.training.temperature import Scaling
 from dashboard.figures import decisions, threshold_curves, thresholding
 from dashboard.figures.figure import Source
-from dashboard.figures.metrics import count_outcomes, draw_confidence, draw_confusion, draw_phenomena, score_phenomena
+from dashboard.figures.metrics import (
+    CONFUSION,
+    ConfusionMatrix,
+    count_outcomes,
+    draw_confidence,
+    draw_confusion,
+    draw_phenomena,
+    score_phenomena,
+)
 from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
 from dashboard.figures.threshold_curves import CALIBRATION, COSTS, ClassCurve, compute_pr, compute_roc, draw_roc
 
@@ -276,3 +284,17 @@ def test_threshold_is_the_cheapest_on_validation_until_it_is_moved():
     ring = next(trace for trace in COSTS.draw(shown, Look()).data if trace.mode == "markers")
     assert ring.x[0] == shown.threshold and ring.y[0] == shown.here["cost"]
     assert COSTS.build_tables(shown)["Costs"].columns.tolist() == ["threshold", "validation", "test"]
+
+
+def test_exhibit_quotes_the_surest_error_of_each_cell(two):
+    labels, probabilities = two
+    decision = decisions.apply_threshold(labels, probabilities, TWO, "", 0.5)
+    texts = pd.Series([f"<b>text {row}" for row in range(len(labels))])
+    matrix = ConfusionMatrix(decision, False, texts)
+    cells = dict(zip([(0, 0), (0, 1), (1, 0), (1, 1)], CONFUSION.exhibit(matrix, Look()).data[0].text, strict=True))
+    for true, predicted in ((0, 1), (1, 0)):
+        wrong = (labels == true) & (probabilities.argmax(1) == predicted)
+        surest = np.where(wrong, probabilities[:, predicted], 0).argmax()
+        said = f"{TWO[predicted]} {probabilities[surest, predicted]:.2f}"
+        assert f"\u201c&lt;b&gt;text {surest}\u201d<br>{said}" in cells[true, predicted]
+    assert not any("text" in each for each in (cells[0, 0], cells[1, 1], *CONFUSION.draw(matrix, Look()).data[0].text))

@@ -19,6 +19,7 @@ from dashboard.figures.error_rates import CLASS, build_class_table, build_slice_
 from dashboard.figures.figure import Source
 from dashboard.figures.interval_table import Mark, TextCell
 from dashboard.figures.row_selection import apply_query
+from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
 ROWS = 400
@@ -60,6 +61,21 @@ def test_each_number_matches_a_query_and_consequences_come_last(web):
     assert CONSEQUENCES == {"neighbours conflict"}
     only = rates.count_errors(apply_query(known, "wrong;source=phone", store))
     assert (only.picked, shown.picked) == ("source=phone", "")
+
+
+@pytest.mark.slow
+def test_exhibit_has_few_rows_and_marks_the_one_of_the_finding(web, monkeypatch):
+    known, store = web
+    shown = rates.count_errors(apply_query(known, "all", store))
+    monkeypatch.setattr(rates, "PRESENTED", 3)
+    told = rates.GATHERED.exhibit(shown, Look()).data
+    rows = [node[1]["data-id"] for node in told["table"][-1][2:]]
+    assert rows == [row["tag"] for row in shown.shown[:3]] and not told["picks"]
+    plain = [{**row, "differs": False} for row in shown.shown[:3]]
+    negated = {**plain[0], "tag": "tag=negation", "differs": True, "excess": 0.5}
+    told = rates.GATHERED.exhibit(rates.ErrorRates(shown.analysis, [*plain, negated]), Look()).data
+    assert [node[1]["data-id"] for node in told["table"][-1][2:]] == [*rows[:2], "tag=negation"]
+    assert told["picked"] == "tag=negation"
 
 
 @pytest.mark.slow

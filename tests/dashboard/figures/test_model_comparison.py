@@ -87,6 +87,17 @@ def test_matrix_counts_correct_models_or_their_predictions(source):
     assert [list(each) for each in MATRIX.draw(shape, LOOK).data[0].customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
+def test_exhibit_of_two_models_has_a_square_for_each_sentence_that_one_alone_gets_right(source):
+    shape = MATRIX.read_data(source(pair="A-C"))
+    first, second, *accuracies = MATRIX.exhibit(shape, LOOK).data
+    one, other = RIGHT["good"], RIGHT["poor"]
+    assert [len(each.x) for each in (first, second)] == [(one & ~other).sum(), (other & ~one).sum()]
+    assert max(first.x) < 0.47 and 0.53 < min(second.x) and min(*first.base, *second.base) >= 0
+    assert [each.x[0] for each in accuracies] == [one.mean(), other.mean()]
+    texts = [each.text for each in MATRIX.exhibit(shape, LOOK).layout.annotations]
+    assert f"both right <b>{(one & other).sum()}</b>" in texts and f"both wrong <b>{(~one & ~other).sum()}</b>" in texts
+
+
 def test_column_values_are_tested_as_a_family_and_rare_ones_are_grouped(source):
     shape = WHERE.read_data(source(pair="A-C", by="kind"))
     assert {test["value"]: test["n"] for test in shape.tests} == {"long": 200, "<b>short": 100}
