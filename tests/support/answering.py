@@ -22,9 +22,8 @@ def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "
     settings = {key.replace("__", "."): value for key, value in given.items()}
     record = store.create(compose(preset, settings), preset, name, parent=own.pop("parent", ""))
     task = "multi" if isinstance(rows["label"].iloc[0], tuple) else "single"
-    own = {"classes": tuple(classes), "task": task, "data_fingerprint": str(len(rows))}
-    found = dataclasses.replace(record, status="done", **own, parameters=10)
-    store.write(dataclasses.replace(found, **own))
+    read = {"classes": tuple(classes), "task": task, "data_fingerprint": str(len(rows)), "parameters": 10}
+    store.write(dataclasses.replace(record, **{"status": "done", **read, **own}))
     folder = store.get_path(name) / EVALUATION / split
     folder.mkdir(parents=True)
     table = build_prediction_table(rows, np.asarray(chances, float), classes, task)
