@@ -192,6 +192,18 @@ class LoadedRun:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffle_weights(self.mix.model, seed))
         return other
 
+    def build_untrained(self, seed: int = 0) -> Model:
+        """Build a model of the run's shape with newly drawn weights, as a control of analyses."""
+        config, tokenizer, classes = self.record.config.model, self.tokenizer, len(self.record.classes)
+        body, size = None, tokenizer.size
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            if config.family == "pretrained":
+                body, size = BackboneRecord.read(self.folder).build_body(config.dropout, tokenizer, None), 0
+            length, pairs = tokenizer.max_length, tokenizer.pairs
+            model = build_model(config, vocabulary=size, classes=classes, max_length=length, body=body, pairs=pairs)
+        return model.eval().requires_grad_(False)
+
     def enable_dropout(self, seed: int = 0) -> LoadedRun:
         """Return a copy of the loaded run with seeded dropout switched on for predictions."""
         other = dataclasses.replace(self, model=activate_dropout(self.model, seed))
