@@ -272,8 +272,8 @@ def describe_split(
     Layers and heads count from 1, components from 0, as in edits.
 
     Returns:
-        `entropy`, `mass`, `distance`, `deviation`, `gates`, `received`: lists of rows with `value`, `interval` and, where
-        there is one, `control`; `neutral`: share of tokens outside the lexicon; `examples`: the texts with the largest
+        `entropy`, `mass`, `distance`, `deviation`, `gates`, `received`: lists of rows with `value`, `interval` and,
+        where there is one, `control` (`component` None: heads have one map); `neutral`: share of tokens outside the lexicon; `examples`: the texts with the largest
         output of each head; `left_out`: texts without maps; `by_text`: deviation of each text.
     """
     there = np.isfinite(own["maps"]).any((1, 2, 3, 4)) if "maps" in own else np.zeros(len(texts), bool)
@@ -302,9 +302,10 @@ def describe_split(
     }
 
 
-def _iterate_maps(values: np.ndarray) -> Iterator[tuple[tuple[int, ...], dict[str, int]]]:
+def _iterate_maps(values: np.ndarray) -> Iterator[tuple[tuple[int, ...], dict[str, int | None]]]:
+    several = values.shape[2] > 1
     for place in np.ndindex(values.shape[:3]):
-        yield place, {"layer": place[0] + 1, "head": place[1] + 1, "component": place[2]}
+        yield place, {"layer": place[0] + 1, "head": place[1] + 1, "component": place[2] if several else None}
 
 
 def _list_map_rows(
@@ -331,18 +332,14 @@ def _list_mass_rows(
                 yield {**about, "measure": name, **means["mass"].describe(*place, at), "control": control}
 
 
-def _list_rollout_rows(
-    means: Mapping[str, Estimates], controls: Mapping[str, Estimates]
-) -> Iterator[dict[str, Any]]:
+def _list_rollout_rows(means: Mapping[str, Estimates], controls: Mapping[str, Estimates]) -> Iterator[dict[str, Any]]:
     for at in range(len(means["rollout"].value) if "rollout" in means else 0):
         control = {"untrained": controls["rollout"].describe(at)}
         about = {"layer": at + 1, "head": None, "component": None, "measure": "rollout on the class token"}
         yield {**about, **means["rollout"].describe(at), "control": control}
 
 
-def _list_component_rows(
-    means: Mapping[str, Estimates], controls: Mapping[str, Estimates]
-) -> Iterator[dict[str, Any]]:
+def _list_component_rows(means: Mapping[str, Estimates], controls: Mapping[str, Estimates]) -> Iterator[dict[str, Any]]:
     """Yield the Jensen–Shannon distances of component maps; `outside`: above both controls, intervals apart."""
     if "js" not in means:
         return
@@ -360,9 +357,7 @@ def _list_component_rows(
             }
 
 
-def _list_deviation_rows(
-    means: Mapping[str, Estimates], controls: Mapping[str, Estimates]
-) -> Iterator[dict[str, Any]]:
+def _list_deviation_rows(means: Mapping[str, Estimates], controls: Mapping[str, Estimates]) -> Iterator[dict[str, Any]]:
     for layer in range(len(means["deviation"].value) if "deviation" in means else 0):
         for at, name in enumerate(DEVIATIONS):
             control = {"untrained": controls["deviation"].describe(layer, at)}

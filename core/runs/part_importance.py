@@ -126,8 +126,8 @@ def measure_importance(
 ) -> dict[str, Any]:
     """Measure accuracy and log-loss of a run on labelled rows with each part silenced, and with other λ.
 
-    Differences are silenced minus trained, paired by row: percentile bootstrap intervals; p of the accuracy by McNemar's
-    exact test, after Holm over all silencings. InputError: the model has no attention.
+    Differences are silenced minus trained, paired by row: percentile bootstrap intervals; p of the accuracy by
+    McNemar's exact test, after Holm over all silencings. InputError: the model has no attention.
 
     Returns:
         `texts`, `accuracy`, `log_loss` as trained; `parts`: `part` (as an edit), `kind`, `how`, `layer`, `head`,
