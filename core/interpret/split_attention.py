@@ -273,8 +273,9 @@ def describe_split(
 
     Returns:
         `entropy`, `mass`, `distance`, `deviation`, `gates`, `received`: lists of rows with `value`, `interval` and,
-        where there is one, `control` (`component` None: heads have one map); `neutral`: share of tokens outside the lexicon; `examples`: the texts with the largest
-        output of each head; `left_out`: texts without maps; `by_text`: deviation of each text.
+        where there is one, `control` (`component` None: heads have one map); `neutral`: share of tokens outside the
+        lexicon; `examples`: the texts with the largest output of each head; `left_out`: texts without maps; `by_text`:
+        deviation of each text.
     """
     there = np.isfinite(own["maps"]).any((1, 2, 3, 4)) if "maps" in own else np.zeros(len(texts), bool)
     if "mass" in own:  # of texts that have a token of the kind
@@ -418,8 +419,9 @@ def _list_examples(own: Sums, texts: Sequence[str]) -> list[dict[str, Any]]:
     for layer, head in np.ndindex(own["output"].shape[1:]):
         sizes = np.nan_to_num(own["output"][:, layer, head], nan=-1)
         order = np.argsort(-sizes, kind="stable")[:EXAMPLES]
+        order = order[sizes[order] >= 0]
         rows = [{"text": clip_text(texts[row], LONGEST), "norm": round(float(sizes[row]), 4)} for row in order]
-        found.append({"layer": layer + 1, "head": head + 1, "texts": [each for each in rows if each["norm"] >= 0]})
+        found.append({"layer": layer + 1, "head": head + 1, "texts": rows})
     return found
 
 

@@ -60,7 +60,8 @@ def list_silencings(model: EncoderClassifier, *, maps: bool = False) -> Iterator
             named.append((f"s{at}", "lexical", layer, None, None))
         for part, kind, place, head_number, component in named:
             for how, ending in (("zero", "off"), ("mean", "mean")):
-                change = replace(UNCHANGED, **{f"{kind}_{ending}": frozenset({place})})
+                changed: dict[str, Any] = {f"{kind}_{ending}": frozenset({place})}
+                change = replace(UNCHANGED, **changed)
                 yield Silencing(part, kind.removesuffix("s"), how, at, head_number, component, change)
         if "gates" in model.provides:
             for how in ("open", "mean"):
