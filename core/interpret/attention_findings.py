@@ -81,12 +81,12 @@ def describe_distance(found: Row) -> str:
     far = max(rows, key=lambda row: row["value"])
     near = min(rows, key=lambda row: row["value"])
     return (
-        f"Each head has one map. {_capitalize(name_part(far))} looks furthest, {number(far['value'], 1)} tokens away; "
+        f"Each head has one map. {_write_capital(name_part(far))} looks furthest, {number(far['value'], 1)} tokens away; "
         f"{name_part(near)} nearest, {number(near['value'], 1)}."
     )
 
 
-def _capitalize(text: str) -> str:
+def _write_capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 

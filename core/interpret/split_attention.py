@@ -142,7 +142,7 @@ def _measure_batch(model: EncoderClassifier, trace: Trace, has: Tensor) -> dict[
     found = {name: torch.stack([layer[name] for layer in layers], 1) for name in layers[0]}
     found["keys"] = member.mean(1)
     if first:
-        found["rollout"] = torch.stack(list(_roll_out(trace.layers, real)), 1)
+        found["rollout"] = torch.stack(list(_compute_rollout(trace.layers, real)), 1)
         found["deviation"] = torch.stack([_measure_deviation(layer, real) for layer in trace.layers], 1)
     gates = [layer.gates for layer in trace.layers if layer.gates is not None]
     if gates:
@@ -198,7 +198,7 @@ def compute_js_distance(one: Tensor, other: Tensor) -> Tensor:
     return ((middle - halves) / math.log(2)).clamp(0, 1).sqrt()
 
 
-def _roll_out(layers: Sequence[LayerTrace], real: int) -> Iterator[Tensor]:
+def _compute_rollout(layers: Sequence[LayerTrace], real: int) -> Iterator[Tensor]:
     """Yield, layer by layer, the mass (B,) of attention rollout on the class token, mean over queries.
 
     Abnar and Zuidema (2020): the product of (I + A) / 2, A the mean over heads. Subtracted maps can make weights

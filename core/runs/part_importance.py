@@ -11,7 +11,6 @@ import numpy as np
 
 from core.data.dataset import encode_targets
 from core.evaluation.comparison import McNemar, adjust_holm
-from core.evaluation.inference import Predictions, blend_logits, predict_texts
 from core.evaluation.intervals import TAILS, draw_resamples
 from core.exceptions import InputError
 from core.interpret.explain_context import UNCHANGED
@@ -23,7 +22,6 @@ from core.runs.evaluation_data import EvaluationData
 from core.runs.load import LoadedRun
 from core.runs.predictions import Answers
 from core.text.token_table import build_token_table
-from core.training.temperature import UNSCALED
 
 SEED = 0
 COMMON = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)  # factors on all λ
@@ -77,27 +75,19 @@ class _Scored:
     answers: np.ndarray
 
 
-class _Reader:
-    """Predicts the rows of a split again and again, with tokens and TF-IDF computed once."""
+class _SplitScorer:
+    """A run with labelled rows, which it predicts again for each change inside the model."""
 
     def __init__(self, loaded: LoadedRun, given: EvaluationData) -> None:
         self.loaded, self.texts = loaded, given.rows["text"].tolist()
         self.labels = encode_targets(given.rows, len(loaded.record.classes), loaded.record.task)
         self.columns = given.rows[[]]
         self.tokens = build_token_table(loaded.tokenizer, self.texts)
-        task, nothing = loaded.record.task, np.zeros((len(self.texts), len(loaded.record.classes)), np.float32)
-        self.parts = None if loaded.mix is None else loaded.mix.predict_parts(nothing, self.texts, task)
+        self.predict = loaded.build_predictor(self.texts, self.tokens)
 
     def score(self, change: Intervention | Sequence[Intervention] | None) -> _Scored:
         """Predict all rows with a change inside the model, and score each."""
-        record, loaded = self.loaded.record, self.loaded
-        found: Predictions = predict_texts(
-            loaded.model, loaded.tokenizer, self.texts, task=record.task, intervene=change, tokens=self.tokens
-        )
-        if loaded.mix is not None and self.parts is not None:
-            logits = blend_logits(self.parts._replace(network=found.logits), loaded.mix.weight, record.task)
-            found = replace(found, logits=logits.astype(np.float32)).apply_scaling(UNSCALED, record.task)
-        chances = found.apply_scaling(record.scaling, record.task).probabilities
+        record, chances = self.loaded.record, self.predict(change).probabilities
         answers = Answers(record, self.texts, self.labels, chances, self.columns, record.tuned_thresholds)
         scores = answers.to_scores(METRICS[record.task])
         return _Scored(np.asarray(scores.correct) > 0, compute_losses(self.labels, chances), scores.answers)
@@ -139,7 +129,7 @@ def measure_importance(
     model = loaded.model
     if not isinstance(model, EncoderClassifier):
         raise InputError(f"run '{loaded.record.run}' has no attention, so no head can be silenced")
-    reader, silencings = _Reader(loaded, given), list(list_silencings(model, maps=maps))
+    reader, silencings = _SplitScorer(loaded, given), list(list_silencings(model, maps=maps))
     lambdas = list(_list_lambda_changes(loaded))
     count = 1 + len(silencings) + len(lambdas)
 
@@ -194,7 +184,7 @@ def _describe_silencing(each: Silencing, whole: _Scored, found: _Scored, resampl
     }
 
 
-def _average_gates(reader: _Reader) -> dict[int, float]:
+def _average_gates(reader: _SplitScorer) -> dict[int, float]:
     """Return the mean gate of the split's tokens in each layer that has gates, class tokens left out."""
     from core.interpret.split_attention import TokenKinds, measure_texts
 

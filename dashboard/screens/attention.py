@@ -21,7 +21,7 @@ from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import has_lambda
 from dashboard.figures.model_plan import describe_baseline
 from dashboard.figures.split_attention import HEADS, MEASURE, SECTIONS, STEP_TWO, SplitAttention
-from dashboard.screens import attention_lambdas
+from dashboard.widgets import lambda_course
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_how, show_others
 from dashboard.widgets.messages import show_empty, show_header, show_summary
@@ -56,7 +56,7 @@ def show_page() -> None:
     if source.split:
         sections[NAMES[STEP_TWO[0].name]] = partial(_show_importance, source)
     if has_lambda(record) or data.read_learned_scalars(record):
-        sections[LAMBDAS] = partial(attention_lambdas.show_section, source)
+        sections[LAMBDAS] = partial(lambda_course.show_section, source)
     for each in show_sections(sections):
         tables |= each
     if tables:

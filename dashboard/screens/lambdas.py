@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dashboard.screens.attention_lambdas import show_page
+from dashboard.widgets.lambda_course import show_page
 
 show_page()
