@@ -40,11 +40,9 @@ def describe_entropy(found: Row) -> str:
     sharpest = min(rows, key=lambda row: row["value"])
     mean = sum(row["value"] for row in rows) / len(rows)
     untrained = sum(row["control"]["untrained"]["value"] for row in rows) / len(rows)
-    said = f"The entropy of attention is {whole_percent(mean)} of that of uniform attention on average"
-    return (
-        f"{said} (untrained: {whole_percent(untrained)}). Sharpest: {name_part(sharpest)}, "
-        f"{whole_percent(sharpest['value'])}."
-    )
+    said = f"Heads spread {whole_percent(mean)} as evenly as they could (untrained: {whole_percent(untrained)})"
+    least = f"{name_part(sharpest)}, {whole_percent(sharpest['value'])}"
+    return f"{said}. Uniform attention would be 100 % of its entropy. Sharpest: {least}."
 
 
 def describe_mass(found: Row) -> str:
@@ -81,8 +79,8 @@ def describe_distance(found: Row) -> str:
     far = max(rows, key=lambda row: row["value"])
     near = min(rows, key=lambda row: row["value"])
     return (
-        f"Each head has one map. {_write_capital(name_part(far))} looks furthest, {number(far['value'], 1)} tokens away; "
-        f"{name_part(near)} nearest, {number(near['value'], 1)}."
+        f"{_write_capital(name_part(far))} looks furthest, {number(far['value'], 1)} tokens away; "
+        f"{name_part(near)} nearest, {number(near['value'], 1)}. Each head has one map."
     )
 
 

@@ -170,7 +170,7 @@ HEADS: Figure[SplitAttention] = Figure(
     _read_grid,
     draw_grid,
     note=lambda shown: f"{name_measure(shown.measure).lower()}, {shown.n}",
-    reading="A cell is a head; darker = larger. Click one to read its sentences.",
+    reading="A cell is a head; more ink = larger. Click one to read its sentences.",
     finding=lambda shown: findings.describe_entropy(shown.found),
     how="Each text is read once, in batches of equal length. A cell is the mean over texts; intervals resample texts. "
     "The control is a model of this shape with new random weights.",

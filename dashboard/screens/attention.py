@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -32,7 +33,7 @@ from dashboard.widgets.runs import list_facts, require_run
 QUESTION = "What do the heads read over a whole split?"
 NAMES = {"attention-mass": "Kinds of words", "attention-distance": "Distance", "attention-deviation": "Class token"}
 NAMES |= {"attention-gates": "Gates", "attention-importance": "Importance"}
-LAMBDAS = "λ"
+LAMBDAS, NUMBERS = "λ", "Learned numbers"
 HEAD = "head"
 
 
@@ -56,7 +57,7 @@ def show_page() -> None:
     if source.split:
         sections[NAMES[STEP_TWO[0].name]] = partial(_show_importance, source)
     if has_lambda(record) or data.read_learned_scalars(record):
-        sections[LAMBDAS] = partial(lambda_course.show_section, source)
+        sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(lambda_course.show_section, source)
     for each in show_sections(sections):
         tables |= each
     if tables:
@@ -122,8 +123,6 @@ def _show_sentences(source: Source, shown: SplitAttention) -> None:
 
 
 def _show_link(text: str, norm: str, link: str) -> None:
-    from html import escape
-
     st.html(
         f'<p class="s-cap" data-text><a href="{escape(link)}" target="_self">{escape(text)}</a> <span>{norm}</span></p>'
     )
@@ -136,7 +135,7 @@ def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, T
         with contextlib.suppress(NotAvailable):
             shape = figure.read_data(source)
             if figure.finding:
-                show_summary(*_split_finding(figure.finding(shape)))
+                st.html(f'<p class="s-finding" role="status"><b>{escape(figure.finding(shape))}</b></p>')
             tables |= figure.build_tables(show_figure(source, figure))
     return tables
 

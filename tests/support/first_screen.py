@@ -53,6 +53,7 @@ MORE_CONTROLS = {"sentence": 30, "errors": 30}
 DIFFERENTIAL = "run=starter-differential"
 LINKS = {
     "compare": "compare=starter-ndt-01-n3&compare=starter-differential",
+    "attention": DIFFERENTIAL,
     "lambdas": DIFFERENTIAL,
     "lesson": "lesson=heads",
 }
