@@ -4,7 +4,7 @@ import json
 
 import pages
 import pytest
-from pages import words as text_of
+from pages import text_of
 
 from core import api
 from core.runs import background_jobs
