@@ -51,12 +51,18 @@ def describe_mass(found: Row) -> str:
     above = [row for row in rows if is_apart(row, "uniform") and row["value"] > row["control"]["uniform"]["value"]]
     if not above:
         return "No head reads any kind of token more than uniform attention would."
-    best = max(above, key=lambda row: row["value"] / row["control"]["uniform"]["value"])
+    best = max(above, key=compute_least_preference)
     share = best["control"]["uniform"]["value"]
     return (
         f"The strongest preference: {name_part(best)} puts {whole_percent(best['value'])} on {_name_kind(best)}, "
         f"{number(best['value'] / share, 1)} times uniform attention."
     )
+
+
+def compute_least_preference(row: Row) -> float:
+    """Return the lower end of a mass as a multiple of that of uniform attention; few texts give a low one."""
+    low = row["interval"][0] if row["interval"] else 0.0
+    return float(low / max(row["control"]["uniform"]["value"], 1e-9))
 
 
 def _name_kind(row: Row) -> str:

@@ -196,14 +196,14 @@ CSV = columns.make_csv_columns(value="value", low=lambda row: _find_ends(row)[0]
 
 
 def build_mass_table(shown: SplitAttention) -> IntervalTable:
-    """Build the table of the strongest preferences of heads for a kind of token, by ratio to uniform attention."""
+    """Build the table of the strongest preferences of heads for a kind of token, by their least ratio to uniform."""
     rows = [row for row in shown.found["mass"] if "uniform" in row["control"] and row["value"] is not None]
 
     def divide(row: Row) -> float:
         """Return the mass as a multiple of that of uniform attention."""
         return float(row["value"] / max(row["control"]["uniform"]["value"], 1e-9))
 
-    rows.sort(key=divide, reverse=True)
+    rows.sort(key=findings.compute_least_preference, reverse=True)
     return IntervalTable(
         "Attention of heads on kinds of tokens",
         (
@@ -220,6 +220,10 @@ def build_mass_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
+def _describe_neutral(shown: SplitAttention) -> str:
+    return findings.describe_neutral(shown.found) if shown.found["neutral"] else ""
+
+
 MASS = make_interval_figure(
     "attention-mass",
     PAGE,
@@ -229,9 +233,9 @@ MASS = make_interval_figure(
     "Mass",
     note=lambda shown: shown.n,
     reading="Bar: 95 % interval; ring: uniform attention.",
-    finding=lambda shown: findings.describe_mass(shown.found),
-    how="The share of a head's attention on tokens of a kind, over the texts that have one, by the ratio to their "
-    "share of the tokens. Parts of speech come from the tagger, polar words from the lexicon of the run or VADER.",
+    finding=lambda shown: f"{findings.describe_mass(shown.found)} {_describe_neutral(shown)}".strip(),
+    how="The share of a head's attention on tokens of a kind, over the texts that have one, by the lower end "
+    "of its ratio to their share of the tokens. Parts of speech come from the tagger, polar words from the lexicon of the run or VADER.",
 )
 
 
@@ -402,6 +406,49 @@ GATES = make_interval_figure(
 )
 
 
+def build_received_table(shown: SplitAttention) -> IntervalTable:
+    """Build the table of what tokens receive in each map of the model's own head, and in the last layer."""
+    rows = [row for row in shown.found["received"] if row["value"] is not None and row["measure"] in RECEIVED]
+    return IntervalTable(
+        "Attention received in the head",
+        (
+            columns.name("head", "Map", lambda row: f"map {row['head']} of the head", "10rem", head="head"),
+            columns.name("measure", "Measure", "measure", "14rem", measure="measure"),
+            columns.interval("value", "share", partial(_mark_row, control="last layer"), partial(make_axis, zero=0.0)),
+            CSV,
+            columns.make_csv_columns(last=lambda row: row["control"]["last layer"]["value"]),
+        ),
+        rows,
+        lambda row: f"{row['head']}.{row['measure']}",
+    )
+
+
+RECEIVED = ("received entropy share", "mass on the first token")
+"""Measures of received attention that are shares, which one axis can show."""
+
+
+def _read_received(source: Source) -> SplitAttention:
+    shown = read_maps(source)
+    if not shown.found["received"]:
+        raise NotAvailable(f"{source.record.preset} has no attention in its head")
+    return shown
+
+
+RECEIVED_IN_HEAD = make_interval_figure(
+    "attention-received",
+    PAGE,
+    "What tokens receive in the head",
+    _read_received,
+    build_received_table,
+    "Received",
+    note=lambda shown: shown.n,
+    reading="Bar: 95 % interval; ring: the last layer.",
+    finding=lambda shown: findings.describe_received(shown.found),
+    how="Inceptive models have attention of their own in the head. Their paper says that it is flatter than that of the "
+    "last layer, which is skewed to the first token.",
+)
+
+
 def build_importance_table(shown: SplitAttention) -> IntervalTable:
     """Build the table of what silencing each part changes, most costly first."""
     rows = sorted(shown.found["parts"], key=lambda row: (row["value"], -row["loss"]))
@@ -482,6 +529,6 @@ LAMBDA_COURSE: Figure[SplitAttention] = Figure(
     how="Each point predicts all texts with λ multiplied by the factor; no training.",
     tables=lambda shown: {"Accuracy against λ": pd.DataFrame(shown.found["lambdas"]).drop(columns="interval")},
 )
-SECTIONS = (MASS, DISTANCE, DEVIATION, GATES)
+SECTIONS = (MASS, DISTANCE, DEVIATION, GATES, RECEIVED_IN_HEAD)
 STEP_TWO = (IMPORTANCE_OF_PARTS, LAMBDA_COURSE)
 ALL = (HEADS, *SECTIONS, *STEP_TWO)

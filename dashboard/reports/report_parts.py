@@ -256,7 +256,7 @@ WITHOUT_TEXTS = frozenset(
         *("error-tags", "map-pca", "map-tsne", "map-umap", "silhouettes-pca", "silhouettes-tsne", "silhouettes-umap"),
         *("learning", "lambdas", "course", "final-values", "numbers", "parts", "behaviour", "belief"),
         *("attention-heads", "attention-mass", "attention-distance", "attention-deviation", "attention-gates"),
-        *("attention-importance", "attention-lambda"),
+        *("attention-received", "attention-importance", "attention-lambda"),
         *("compare-models", "compare-pairs", "compare-matrix", "compare-roc", "compare-calibration"),
         *("compare-lambdas", "compare-cost"),
     )

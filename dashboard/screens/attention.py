@@ -32,7 +32,7 @@ from dashboard.widgets.runs import list_facts, require_run
 
 QUESTION = "What do the heads read over a whole split?"
 NAMES = {"attention-mass": "Kinds of words", "attention-distance": "Distance", "attention-deviation": "Class token"}
-NAMES |= {"attention-gates": "Gates", "attention-importance": "Importance"}
+NAMES |= {"attention-gates": "Gates", "attention-received": "Head of the model", "attention-importance": "Importance"}
 LAMBDAS, NUMBERS = "λ", "Learned numbers"
 HEAD = "head"
 
