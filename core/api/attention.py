@@ -23,6 +23,7 @@ def attend(
     limit: int = attention_files.LIMIT,
     against: Annotated[str, CliArgument(metavar="RUN")] = "",
     only: Annotated[str, CliArgument(metavar="STEP")] = "",
+    each_map: bool = False,
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
@@ -35,6 +36,7 @@ def attend(
         limit: The number of texts, a stratified sample with seed 0; the second step reads 300 of them at most.
         against: A run to compare the deviation of attention with, on the same texts.
         only: One step: maps or importance; default: both.
+        each_map: Also silence each component in each head.
 
     Returns:
         `run`, `data`, `split`, `texts`, `left_out`, `against`, `findings` (a sentence for each section); `entropy`,
@@ -56,7 +58,7 @@ def attend(
             other = _read_maps(store, against, split, limit, on_progress)
             maps = {**maps, "deviation": attention_files.compare_deviation(maps, other)}
     if only != attention_files.MAPS:
-        here = attention_files.PartImportance.from_run(store, run, split, limit)
+        here = attention_files.PartImportance.from_run(store, run, split, limit, each_map=each_map)
         importance = here.read_or_compute(on_progress)[0]
     about = {"run": run, "data": store.read(run).config.data.name, "split": split or "test", "against": against}
     result = {**about, **dict.fromkeys(SECTIONS), **(maps or {}), "importance": importance}

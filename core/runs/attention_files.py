@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
 from core.models.capabilities import list_capabilities
@@ -43,10 +41,13 @@ class _AttentionAnalysis(Analysis[dict[str, Any]]):
     run: str
     split: str
     limit: int
+    each_map: bool = False  # importance: each component in each head too
     VERSION: ClassVar[int]
 
     @classmethod
-    def from_run(cls, store: RunStore, run: str, split: str = "", limit: int = LIMIT) -> Self:
+    def from_run(
+        cls, store: RunStore, run: str, split: str = "", limit: int = LIMIT, *, each_map: bool = False
+    ) -> Self:
         """Return the analysis of a split, `test` by default; InputError: a bad limit, or a run without attention."""
         if not 1 <= limit <= MOST:
             raise InputError(f"--limit {limit}: a number of texts from 1 to {MOST}")
@@ -56,13 +57,15 @@ class _AttentionAnalysis(Analysis[dict[str, Any]]):
         weights = hash_weights(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
         about = {"version": cls.VERSION, "name": cls.name, "weights": weights, "answering": record.answering}
         about |= {"data": record.data_fingerprint, "config": record.config.data, "split": split, "limit": limit}
+        about |= {"each_map": True} if each_map else {}
         stem = f"{cls.name}-{hash_value(about)}"
-        return cls(locate_folder(folder, FOLDER, stem), stem, store, run, split, limit)
+        return cls(locate_folder(folder, FOLDER, stem), stem, store, run, split, limit, each_map)
 
     @property
     def words(self) -> tuple[str, ...]:
         """Return the arguments of the `sentiscope` command that computes this analysis."""
-        return "attend", self.run, "--split", self.split, "--limit", str(self.limit), "--only", self.name
+        limit, more = str(self.limit), ("--each-map",) * self.each_map
+        return "attend", self.run, "--split", self.split, "--limit", limit, "--only", self.name, *more
 
     def _load(self, tell: Tell) -> tuple[LoadedRun, EvaluationData]:
         tell("reading the texts", None)
@@ -115,7 +118,7 @@ class PartImportance(_AttentionAnalysis):
         from core.runs.part_importance import measure_importance
 
         loaded, given = self._load(tell)
-        return measure_importance(loaded, given, tell)
+        return measure_importance(loaded, given, tell, maps=self.each_map)
 
 
 def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -123,6 +126,8 @@ def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> lis
 
     InputError: one has no class token, or they read different texts. Layers that only one run has get no difference.
     """
+    import numpy as np
+
     from core.interpret.split_attention import DEVIATIONS, estimate_means
 
     first, second = (np.array(each["by_text"], float) for each in (found, other))  # (n, T, 2); None is NaN

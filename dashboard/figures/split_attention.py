@@ -235,7 +235,8 @@ MASS = make_interval_figure(
     reading="Bar: 95 % interval; ring: uniform attention.",
     finding=lambda shown: f"{findings.describe_mass(shown.found)} {_describe_neutral(shown)}".strip(),
     how="The share of a head's attention on tokens of a kind, over the texts that have one, by the lower end "
-    "of its ratio to their share of the tokens. Parts of speech come from the tagger, polar words from the lexicon of the run or VADER.",
+    "of its ratio to their share of the tokens. "
+    "Parts of speech come from the tagger, polar words from the lexicon of the run or VADER.",
 )
 
 
@@ -444,8 +445,8 @@ RECEIVED_IN_HEAD = make_interval_figure(
     note=lambda shown: shown.n,
     reading="Bar: 95 % interval; ring: the last layer.",
     finding=lambda shown: findings.describe_received(shown.found),
-    how="Inceptive models have attention of their own in the head. Their paper says that it is flatter than that of the "
-    "last layer, which is skewed to the first token.",
+    how="Inceptive models have attention of their own in the head. Their paper says that it is flatter than that of "
+    "the last layer, which is skewed to the first token.",
 )
 
 

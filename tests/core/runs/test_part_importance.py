@@ -98,6 +98,8 @@ def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
         assert here.words == ("attend", "mine", "--split", "test", "--limit", "20", "--only", here.name)
         monkeypatch.setattr(analysis, "find", lambda self, tell: pytest.fail("computed again"))
     assert api.attend(run, limit=20, store=store) == found == json.loads(json.dumps(found))
+    own = PartImportance.from_run(store, run, "test", 20, each_map=True)
+    assert own.words[-1] == "--each-map" and own.stem != PartImportance.from_run(store, run, "test", 20).stem
     maps = api.attend(run, limit=20, only="maps", store=store)
     assert maps["importance"] is None and maps["entropy"] == found["entropy"]
     assert api.attend(run, limit=20, only="importance", store=store)["entropy"] is None
