@@ -69,6 +69,14 @@ def _read(source: Source, analysis: type[AttentionMaps | PartImportance], step: 
     return SplitAttention(found, record.run, split)
 
 
+def _read_section(name: str, lacking: str, source: Source) -> SplitAttention:
+    """Read a section of the maps or of importance; NotAvailable: the model lacks what it is about."""
+    shown = (read_importance if name == "lambdas" else read_maps)(source)
+    if not shown.found[name]:
+        raise NotAvailable(f"{source.record.preset} has no {lacking}")
+    return shown
+
+
 def list_measures(source: Source) -> list[str]:
     """List what the grid can show: measures of maps, then the mass on each kind of token."""
     try:
@@ -100,16 +108,15 @@ def select_rows(shown: SplitAttention) -> list[Row]:
 
 def build_grid_table(shown: SplitAttention) -> pd.DataFrame:
     """Return all measures of maps and masses as a table, with intervals and controls."""
-    rows = [
-        {
-            **{key: row[key] for key in ("layer", "head", "component", "measure", "value")},
-            **dict(zip(("low", "high"), row["interval"] or (None, None), strict=True)),
-            **{name: control["value"] for name, control in row["control"].items()},
-        }
-        for row in (*shown.found["entropy"], *shown.found["mass"], *shown.found["distance"])
-        if "other" not in row
-    ]
-    return pd.DataFrame(rows)
+    rows = [*shown.found["entropy"], *shown.found["mass"], *shown.found["distance"]]
+    return _build_frame([row for row in rows if "other" not in row], "layer", "head", "component", "measure", "value")
+
+
+def _build_frame(rows: Sequence[Row], *keys: str) -> pd.DataFrame:
+    ends = [dict(zip(("low", "high"), _find_ends(row), strict=True)) for row in rows]
+    controls = [{name: control["value"] for name, control in row["control"].items()} for row in rows]
+    parts = zip(rows, ends, controls, strict=True)
+    return pd.DataFrame([{key: row[key] for key in keys} | low_high | control for row, low_high, control in parts])
 
 
 def draw_grid(shown: SplitAttention, look: Look) -> go.Figure:
@@ -121,31 +128,28 @@ def draw_grid(shown: SplitAttention, look: Look) -> go.Figure:
     low, wide = min(values, default=0), max(max(values, default=1) - min(values, default=0), 1e-9)
     titles = [f"A{format_subscript(each)}" if len(components) > 1 else "" for each in components]
     figure = Panels(look, [titles], height=54 * layers + 96, horizontal_spacing=0.06)
+    style: dict[str, Any] = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
+    style |= {
+        "constraintext": "none",
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 0.5}},
+    }
     for col, component in enumerate(components, 1):
         own = [row for row in rows if (row["component"] or 0) == component]
+        shades = [blend_colors(t.paper, t.ink, 0.06 + 0.3 * (row["value"] - low) / wide) for row in own]
         figure.add_bar(
             col=col,
             x=[row["head"] for row in own],
             y=[0.94] * len(own),
             base=[layers - row["layer"] + 0.03 for row in own],
             width=0.94,
-            marker={
-                "color": [blend_colors(t.paper, t.ink, 0.06 + 0.3 * (row["value"] - low) / wide) for row in own],
-                "cornerradius": 4,
-                "line": {"width": 0},
-            },
+            marker={"color": shades, "cornerradius": 4, "line": {"width": 0}},
             customdata=[[row["layer"], row["head"], component] for row in own],
             text=[number(row["value"], 2 if row["value"] < 10 else 1) for row in own],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            constraintext="none",
+            **style,
             textfont={"size": look.scale_size(14), "color": t.ink},
             hovertext=[_describe_cell(row) for row in own],
             hovertemplate="%{hovertext}<extra></extra>",
-            selected={"marker": {"opacity": 1}},
-            unselected={"marker": {"opacity": 0.5}},
-            showlegend=False,
         )
         figure.update_xaxes(
             col=col, row=1, tickvals=list(range(1, heads + 1)), title="head", range=[0.5, heads + 0.5], showgrid=False
@@ -247,10 +251,14 @@ def select_distances(shown: SplitAttention) -> list[Row]:
     return sorted(pairs or rows, key=lambda row: -row["value"])
 
 
+def _has_pairs(shown: SplitAttention) -> bool:
+    return any("other" in row for row in shown.found["distance"])
+
+
 def build_distance_table(shown: SplitAttention) -> IntervalTable:
     """Build the table of distances between component maps, or between query and key, with their controls."""
     rows = select_distances(shown)
-    pairs = bool(rows) and "other" in rows[0]
+    pairs = _has_pairs(shown)
     control = "exchanged" if pairs else "untrained"
     more = [columns.make_csv_columns(untrained="control.untrained.value")]
     if pairs:
@@ -278,16 +286,14 @@ def build_distance_table(shown: SplitAttention) -> IntervalTable:
 DISTANCE = make_interval_figure(
     "attention-distance",
     PAGE,
-    lambda shown: (
-        "How far component maps differ" if "other" in (select_distances(shown) or [{}])[0] else "How far heads look"
-    ),
+    lambda shown: "How far component maps differ" if _has_pairs(shown) else "How far heads look",
     read_maps,
     build_distance_table,
     "Distance",
     note=lambda shown: shown.n,
     reading=lambda shown: (
         "Jensen–Shannon distance, 0 to 1. Ring: the same maps, texts exchanged."
-        if "other" in (select_distances(shown) or [{}])[0]
+        if _has_pairs(shown)
         else "Mean distance of key and query in tokens. Ring: untrained."
     ),
     finding=lambda shown: findings.describe_distance(shown.found),
@@ -310,60 +316,28 @@ def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
             "array": [(high or row["value"]) - row["value"] for row, (_, high) in zip(own, ends, strict=True)],
             "arrayminus": [row["value"] - (low or row["value"]) for row, (low, _) in zip(own, ends, strict=True)],
         }
-        figure.add_scatter(
-            x=x,
-            y=[row["value"] for row in own],
-            col=col,
-            name="this run",
-            mode="lines+markers",
-            line={"color": t.ink},
-            error_y=bars,
-            showlegend=col == 1,
-        )
-        figure.add_scatter(
-            x=x,
-            y=[row["control"]["untrained"]["value"] for row in own],
-            col=col,
-            name="untrained",
-            mode="lines",
-            line={"color": t.muted, "dash": "dash"},
-            showlegend=col == 1,
-        )
+        controls = [row["control"]["untrained"]["value"] for row in own]
+        line, dashed = {"color": t.ink}, {"color": t.muted, "dash": "dash"}
+        about: dict[str, Any] = {"x": x, "col": col, "showlegend": col == 1}
+        figure.add_scatter(**about, y=[row["value"] for row in own], name="this run", line=line, error_y=bars)
+        figure.add_scatter(**about, y=controls, name="untrained", mode="lines", line=dashed)
         figure.update_xaxes(col=col, row=1, tickvals=x, title="layer")
         figure.update_yaxes(col=col, row=1, rangemode="tozero")
     return figure.build_figure()
-
-
-def _read_deviation(source: Source) -> SplitAttention:
-    shown = read_maps(source)
-    if not shown.found["deviation"]:
-        raise NotAvailable(f"{source.record.preset} has no class token")
-    return shown
 
 
 DEVIATION: Figure[SplitAttention] = Figure(
     "attention-deviation",
     PAGE,
     "How attention around the class token varies",
-    _read_deviation,
+    partial(_read_section, "deviation", "class token"),
     draw_deviation,
     note=lambda shown: shown.n,
     reading="Standard deviation over the other tokens. Dashed: untrained.",
     finding=lambda shown: findings.describe_deviation(shown.found),
     how="Fig. 5 of the lexical attention paper: mean over heads, the class token itself left out. `sentiscope attend "
     "RUN --against OTHER` adds the difference from another run.",
-    tables=lambda shown: {
-        "Deviation": pd.DataFrame(
-            [
-                {
-                    **{key: row[key] for key in ("layer", "measure", "value")},
-                    **dict(zip(("low", "high"), _find_ends(row), strict=True)),
-                    "untrained": row["control"]["untrained"]["value"],
-                }
-                for row in shown.found["deviation"]
-            ]
-        )
-    },
+    tables=lambda shown: {"Deviation": _build_frame(shown.found["deviation"], "layer", "measure", "value")},
 )
 
 
@@ -385,18 +359,11 @@ def build_gates_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-def _read_gates(source: Source) -> SplitAttention:
-    shown = read_maps(source)
-    if not shown.found["gates"]:
-        raise NotAvailable(f"{source.record.preset} has no gates")
-    return shown
-
-
 GATES = make_interval_figure(
     "attention-gates",
     PAGE,
     "Gates by part of speech and polarity",
-    _read_gates,
+    partial(_read_section, "gates", "gates"),
     build_gates_table,
     "Gates",
     note=lambda shown: f"lowest and highest, {shown.n}",
@@ -428,18 +395,11 @@ RECEIVED = ("received entropy share", "mass on the first token")
 """Measures of received attention that are shares, which one axis can show."""
 
 
-def _read_received(source: Source) -> SplitAttention:
-    shown = read_maps(source)
-    if not shown.found["received"]:
-        raise NotAvailable(f"{source.record.preset} has no attention in its head")
-    return shown
-
-
 RECEIVED_IN_HEAD = make_interval_figure(
     "attention-received",
     PAGE,
     "What tokens receive in the head",
-    _read_received,
+    partial(_read_section, "received", "attention in its head"),
     build_received_table,
     "Received",
     note=lambda shown: shown.n,
@@ -494,11 +454,9 @@ IMPORTANCE_OF_PARTS = make_interval_figure(
 def draw_lambda_course(shown: SplitAttention, look: Look) -> go.Figure:
     """Draw accuracy over a factor on all λ (thick) and on each λ alone (thin)."""
     figure, t = Panels(look, [[""]], height=280), look.tokens
-    places: Sequence[tuple[Any, Any]] = list(
-        dict.fromkeys((row["layer"], row["component"]) for row in shown.found["lambdas"])
-    )
-    for layer, component in places:
-        own = [row for row in shown.found["lambdas"] if (row["layer"], row["component"]) == (layer, component)]
+    rows: Sequence[Row] = shown.found["lambdas"]
+    for layer, component in dict.fromkeys((row["layer"], row["component"]) for row in rows):
+        own = [row for row in rows if (row["layer"], row["component"]) == (layer, component)]
         name = "all λ" if layer is None else f"λ{format_subscript(component)} of layer {layer}"
         figure.add_scatter(
             x=[row["factor"] for row in own],
@@ -512,18 +470,11 @@ def draw_lambda_course(shown: SplitAttention, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-def _read_lambda_course(source: Source) -> SplitAttention:
-    shown = read_importance(source)
-    if not shown.found["lambdas"]:
-        raise NotAvailable(f"{source.record.preset} has no λ")
-    return shown
-
-
 LAMBDA_COURSE: Figure[SplitAttention] = Figure(
     "attention-lambda",
     PAGE,
     "Accuracy against λ",
-    _read_lambda_course,
+    partial(_read_section, "lambdas", "λ"),
     draw_lambda_course,
     note=lambda shown: shown.n,
     reading="Thick: all λ together; thin: one λ alone. 1 is as trained.",
