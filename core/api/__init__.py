@@ -31,6 +31,7 @@ VERBS: dict[str, str] = {
     "explain": "attribution:explain",
     "patch": "attribution:patch",
     "steps": "prediction:steps",
+    "attend": "attention:attend",
     "agreement": "faithfulness:agreement",
     "believe": "faithfulness:believe",
     "flip": "faithfulness:flip",

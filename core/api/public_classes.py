@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from core import interpret
 from core.api import (
+    attention,
     attribution,
     codes,
     embeddings,
@@ -135,6 +136,7 @@ class Run(NamedRun):
     lambdas = bind_verb(attribution.lambdas)
     patch = bind_verb(attribution.patch)
     steps = bind_verb(prediction.steps)
+    attend = bind_verb(attention.attend)
     flip = bind_verb(faithfulness.flip)
     distance = bind_verb(faithfulness.distance)
     quiz = bind_verb(exhibits.quiz)

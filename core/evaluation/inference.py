@@ -207,7 +207,10 @@ class Ensemble:
 
     def blend_predictions(self, found: Predictions, texts: Sequence[str], task: Task) -> Predictions:
         """Mix TF-IDF into a network's predictions; the result also keeps the logits of both models."""
-        parts = self.predict_parts(found.logits, texts, task)
+        return self.blend_parts(found, self.predict_parts(found.logits, texts, task), task)
+
+    def blend_parts(self, found: Predictions, parts: EnsembleLogits, task: Task) -> Predictions:
+        """Mix known logits of TF-IDF into a network's predictions."""
         logits = blend_logits(parts, self.weight, task).astype(np.float32)
         return dataclasses.replace(found, logits=logits, parts=parts).apply_scaling(UNSCALED, task)
 

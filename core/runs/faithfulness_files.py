@@ -34,7 +34,8 @@ class _StoredBelief:
 
 
 @functools.lru_cache(256)
-def _hash_file(path: str, version: str) -> str:
+def hash_weights(path: str, version: str) -> str:
+    """Return the SHA-256 of a file of weights, cached by its version; empty if there is no file."""
     return hash_file(Path(path)) if version else ""
 
 
@@ -61,7 +62,7 @@ class BeliefFiles(Analysis[Belief]):
         if not 1 <= limit <= MOST:
             raise InputError(f"--limit {limit}: a number of sentences from 1 to {MOST}")
         folder, record = store.get_path(run), store.read(run)
-        weights = _hash_file(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
+        weights = hash_weights(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
         depends = {"version": VERSION, "weights": weights, "answering": record.answering}
         depends |= {"split": VALIDATION, "limit": limit, "method": method}
         stem = hash_value(depends)

@@ -41,6 +41,7 @@ from core.runs.backbone_weights import BackboneRecord, list_frozen
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
 from core.runs.store import RunStore
 from core.text.text_pairs import MARK
+from core.text.token_table import TokenTable
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
 from core.training.history import read_history
@@ -116,6 +117,24 @@ class LoadedRun:
             found = self.mix.blend_predictions(found, whole or texts, task)
         return found.apply_scaling(self.record.scaling, task)
 
+    def build_predictor(self, texts: Sequence[str], tokens: TokenTable) -> Callable[[Intervene], Predictions]:
+        """Return a function that predicts the same texts for a change inside the network, as `predict` does.
+
+        The texts' `tokens` are given, and TF-IDF is computed once.
+        """
+        task, mix, known = self.record.task, self.mix, None
+        if mix is not None:
+            known = mix.predict_parts(np.zeros((len(texts), len(self.record.classes)), np.float32), texts, task)
+
+        def predict(change: Intervene) -> Predictions:
+            """Predict the texts with a change inside the network; the probabilities are calibrated."""
+            found = predict_texts(self.model, self.tokenizer, texts, task=task, intervene=change, tokens=tokens)
+            if mix is not None and known is not None:
+                found = mix.blend_parts(found, known._replace(network=found.logits), task)
+            return found.apply_scaling(self.record.scaling, task)
+
+        return predict
+
     def predict_by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> PassagePredictions:
         """Predict texts by passages of `words` words and as their means; InputError if the run reads text pairs."""
         refuse_passages(self.record)
@@ -190,6 +209,18 @@ class LoadedRun:
         if self.mix is not None:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffle_weights(self.mix.model, seed))
         return other
+
+    def build_untrained(self, seed: int = 0) -> Model:
+        """Build a model of the run's shape with newly drawn weights, as a control of analyses."""
+        config, tokenizer, classes = self.record.config.model, self.tokenizer, len(self.record.classes)
+        body, size = None, tokenizer.size
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            if config.family == "pretrained":
+                body, size = BackboneRecord.read(self.folder).build_body(config.dropout, tokenizer, None), 0
+            length, pairs = tokenizer.max_length, tokenizer.pairs
+            model = build_model(config, vocabulary=size, classes=classes, max_length=length, body=body, pairs=pairs)
+        return model.eval().requires_grad_(False)
 
     def enable_dropout(self, seed: int = 0) -> LoadedRun:
         """Return a copy of the loaded run with seeded dropout switched on for predictions."""

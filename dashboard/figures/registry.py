@@ -27,6 +27,7 @@ from dashboard.figures import (
     model_comparison,
     model_plan,
     papers,
+    split_attention,
     threshold_curves,
     thresholding,
     token_tags,
@@ -38,6 +39,7 @@ from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
     *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.PROGRESS, lambdas.COURSE, lambdas.FINAL),
+    *split_attention.ALL,
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),
     *(threshold_curves.ROC, threshold_curves.PR, threshold_curves.CALIBRATION, threshold_curves.COSTS),
     *(metrics.PHENOMENA, error_rates.SAVED),

@@ -120,7 +120,7 @@ PARTS = (
     ("results", "Results", ("performance",), ()),
     ("errors", "Errors", ("errors",), ()),
     ("map", "Sentence map", ("embeddings",), ()),
-    ("behaviour", "Behaviour and explanations", ("behave",), ("belief",)),
+    ("behaviour", "Behaviour and explanations", ("behave", "attention"), ("belief",)),
     ("learning", "Training", ("train", "lambdas"), ()),
     ("model", "Model", ("models",), ()),
 )

@@ -28,7 +28,9 @@ PAGES = {
     "lessons": Screen("Lessons", "school", "Learn", "l", of_run=False),
     "sentence": Screen("Sentence", "notes", "Learn", "s", of_texts="It explains the prediction for a whole text."),
     "steps": Screen("Steps", "footprint", "Learn", "t", of_texts="Its last step is the prediction for a whole text."),
-    "lambdas": Screen("Lambdas", "timeline", "Learn", "i", of_texts="Its curves need a model that labels whole texts."),
+    "attention": Screen(
+        "Attention", "timeline", "Learn", "i", of_texts="Its maps need a model that labels whole texts."
+    ),
     "runs": Screen("Runs", "grid_view", "Evaluate", "r", of_run=False),
     "performance": Screen(
         "Performance", "target", "Evaluate", "p", of_texts="Confusion, ROC and calibration need one label per text."
@@ -47,6 +49,7 @@ PAGES = {
     "models": Screen("Models", "account_tree", "Build", "o", of_run=False),
     "train": Screen("Train", "play_circle", "Build", "n", of_run=False),
     "sweeps": Screen("Sweeps", "grid_on", HIDDEN, of_run=False),
+    "lambdas": Screen("Lambdas", "timeline", HIDDEN, of_texts="Its curves need a model that labels whole texts."),
     "lesson": Screen("Lesson", "school", HIDDEN, of_run=False),
 }
 """By the file in this folder, which is the path of its link, in the order of the navigation."""

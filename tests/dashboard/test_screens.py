@@ -42,6 +42,7 @@ SAID = {
     "steps": (EMPTY, "Darker = larger", DAMAGED, "Darker = larger"),
     "papers": ("Do our runs agree with the paper?",) * 4,
     "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),
+    "attention": (EMPTY, "Reads up to 500 texts", DAMAGED, "has no attention"),
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""

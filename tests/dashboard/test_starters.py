@@ -29,6 +29,7 @@ SAID = {
     "embeddings": "PCA, 2-D",
     "sentence": ">Attention</h2>",
     "steps": "Darker = larger",
+    "attention": "Reads up to 500 texts",
     "lambdas": "Change since the first step",
 }
 OF_SOME = {

@@ -51,7 +51,7 @@ WORDS, CONTROLS, TOP = 150, 20, 320
 """Most words and controls on a first screen, and the lowest beginning of the main figure on a projector (pixels)."""
 MORE_CONTROLS = {"sentence": 30, "errors": 30}
 DIFFERENTIAL = "run=starter-differential"
-LINKS = {"lambdas": DIFFERENTIAL, "lesson": "lesson=heads"}
+LINKS = {"attention": DIFFERENTIAL, "lambdas": DIFFERENTIAL, "lesson": "lesson=heads"}
 LINKS |= {"compare": "compare=starter-ndt-01-n3&compare=starter-differential"}
 """What a page needs to have something to show."""
 

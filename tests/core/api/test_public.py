@@ -62,6 +62,7 @@ OPTIONS = {
     "what is shown": "--metric --cost --against --order --slice --tags --unsure --label-errors --wrong --yardstick",
     "quiz": "--right",
     "explanations": "--method --methods --target --parts --lambdas --layer --head --component --edit --readings",
+    "attend": "--each-map",
     "distance, embeddings": "--insert --most --dimensions --space",
     "files": "--to --csv --label-csv --json --html --book",
     "figures": "--only --with --theme",

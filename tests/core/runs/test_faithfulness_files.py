@@ -39,7 +39,7 @@ def test_measurements_are_stored_and_read(measured):
 def test_settings_and_weights_determine_the_file_name(measured, monkeypatch):
     store, _ = measured
     stems = {BeliefFiles.from_run(store, "mine", *given).stem for given in ((), ("deletion",), ("deletion", 8))}
-    monkeypatch.setattr(faithfulness_files, "_hash_file", lambda path, version: "other weights")
+    monkeypatch.setattr(faithfulness_files, "hash_weights", lambda path, version: "other weights")
     stems.add(BeliefFiles.from_run(store, "mine").stem)
     assert len(stems) == 4
     assert BeliefFiles.from_run(store, "mine").words == ("believe", "mine", "--limit=200")

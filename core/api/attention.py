@@ -1,0 +1,98 @@
+"""Attention of a run over a whole split."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from core.api.options import CliArgument, OnProgress, RunName, Split, Store
+from core.api.printing import say, tabulate, write_ends, write_p
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.formatting import count, signed
+from core.interpret.attention_findings import SECTIONS, iterate_findings, name_silenced
+from core.runs import attention_files
+from core.runs.store import RunStore
+
+PRINTED = 10  # parts in the printed table
+
+
+def attend(
+    run: RunName,
+    *,
+    split: Split = "",
+    limit: int = attention_files.LIMIT,
+    against: Annotated[str, CliArgument(metavar="RUN")] = "",
+    only: Annotated[str, CliArgument(metavar="STEP")] = "",
+    each_map: bool = False,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Measure what attention does over a whole split, and what each part of the model is needed for.
+
+    Two steps, each stored with the run: the maps of each text, and the importance of parts, which predicts the texts
+    again with each part silenced. Layers and heads count from 1, components from 0, as in --edit.
+
+    Args:
+        limit: The number of texts, a stratified sample with seed 0; the second step reads 300 of them at most.
+        against: A run to compare the deviation of attention with, on the same texts.
+        only: One step: maps or importance; default: both.
+        each_map: Also silence each component in each head.
+
+    Returns:
+        `run`, `data`, `split`, `texts`, `left_out`, `against`, `findings` (a sentence for each section); `entropy`,
+        `mass`, `distance`, `deviation`, `gates`, `received` (attention of the model's own head) and `neutral` (tokens
+        outside the lexicon): as in `core.interpret.split_attention.describe_split`, each row with `value`, `interval`
+        and, where there is one, `control`; `deviation` with `against`: the difference from the other run; `examples`:
+        texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`. A
+        step that was left out is None.
+    """
+    store = store or RunStore()
+    if only not in ("", attention_files.MAPS, attention_files.IMPORTANCE):
+        raise InputError(f"--only {only}: maps or importance")
+    if against and only == attention_files.IMPORTANCE:
+        raise InputError("--against compares maps: leave --only importance out")
+    maps = importance = None
+    if only != attention_files.IMPORTANCE:
+        maps = _read_maps(store, run, split, limit, on_progress)
+        if against:
+            other = _read_maps(store, against, split, limit, on_progress)
+            maps = {**maps, "deviation": attention_files.compare_deviation(maps, other)}
+    if only != attention_files.MAPS:
+        here = attention_files.PartImportance.from_run(store, run, split, limit, each_map=each_map)
+        importance = here.read_or_compute(on_progress)[0]
+    about = {"run": run, "data": store.read(run).config.data.name, "split": split or "test", "against": against}
+    result = {**about, **dict.fromkeys(SECTIONS), **(maps or {}), "importance": importance}
+    result.pop("by_text", None)
+    return {**result, "findings": dict(iterate_findings(result))}
+
+
+def _read_maps(store: RunStore, run: str, split: str, limit: int, on_progress: OnProgress) -> dict[str, Any]:
+    return attention_files.AttentionMaps.from_run(store, run, split, limit).read_or_compute(on_progress)[0]
+
+
+def print_attend(result: dict[str, Any]) -> None:
+    """Print a sentence for each section, then the parts that cost most accuracy and the course over λ."""
+    importance = result["importance"]
+    read = [plural(result["texts"], "text")] if result.get("texts") else []
+    read += [f"{plural(importance['texts'], 'text')} with parts silenced"] if importance else []
+    say(f"{result['run']}, {result['split']}: {'; '.join(read)}, 95 % intervals over texts")
+    for name, sentence in result["findings"].items():
+        say(sentence, head=f"{name}: ")
+    if not importance:
+        return
+    say("")
+    rows = sorted(importance["parts"], key=lambda row: row["value"])
+    columns: dict[str, Any] = {
+        "silenced": name_silenced,
+        "accuracy": "accuracy",
+        "difference": lambda row: signed(row["value"], 3),
+        "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
+        "p (Holm)": lambda row: write_p(row["p_holm"]),
+        "log-loss": lambda row: signed(row["loss"], 3),
+    }
+    tabulate(rows[:PRINTED], columns, "silenced")
+    if len(rows) > PRINTED:
+        say(f"{count(PRINTED)} of {count(len(rows))}; --json has all.")
+    if common := [row for row in importance["lambdas"] if row["layer"] is None]:
+        course = ", ".join(f"× {row['factor']:g}: {row['accuracy']:.3f}" for row in common)
+        say(course, head="accuracy with all λ ")

@@ -1,0 +1,191 @@
+"""Sentences that say what the attention of a run over a split shows, one for each section of the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from core.formatting import count, format_p, format_subscript, number, percent, signed, whole_percent
+
+ALPHA = 0.05
+Row = Mapping[str, Any]
+
+
+def name_part(row: Row) -> str:
+    """Return the name of a head, component or map in words: `head 2 of layer 1, A₀`."""
+    where = f"layer {row['layer']}"
+    if row.get("head"):
+        where = f"head {row['head']} of {where}"
+    if row.get("component") is None:
+        return where
+    components = [row["component"], *([row["other"]] if "other" in row else [])]
+    return f"{where}, {' and '.join(f'A{format_subscript(each)}' for each in components)}"
+
+
+def is_apart(row: Row, control: str) -> bool:
+    """Tell whether the interval of a row and that of a control have no common point."""
+    own, other = row["interval"], row["control"][control]["interval"]
+    return bool(own and other and (own[0] > other[1] or own[1] < other[0]))
+
+
+def _select(rows: Sequence[Row], measure: str) -> list[Row]:
+    return [row for row in rows if row["measure"] == measure and row["value"] is not None]
+
+
+def describe_entropy(found: Row) -> str:
+    """Say how evenly the heads read, from the row entropy as a share of uniform attention."""
+    rows = _select(found["entropy"], "entropy share")
+    if not rows:
+        return "No text has two tokens to choose from."
+    sharpest = min(rows, key=lambda row: row["value"])
+    mean = sum(row["value"] for row in rows) / len(rows)
+    untrained = sum(row["control"]["untrained"]["value"] for row in rows) / len(rows)
+    said = f"Heads spread {whole_percent(mean)} as evenly as they could (untrained: {whole_percent(untrained)})"
+    least = f"{name_part(sharpest)}, {whole_percent(sharpest['value'])}"
+    return f"{said}. Uniform attention would be 100 % of its entropy. Sharpest: {least}."
+
+
+def describe_mass(found: Row) -> str:
+    """Say which kind of token a head prefers most, of those whose interval is above uniform attention."""
+    rows = [row for row in found["mass"] if "uniform" in row["control"] and row["value"] is not None]
+    above = [row for row in rows if is_apart(row, "uniform") and row["value"] > row["control"]["uniform"]["value"]]
+    if not above:
+        return "No head reads any kind of token more than uniform attention would."
+    best = max(above, key=compute_least_preference)
+    share = best["control"]["uniform"]["value"]
+    return (
+        f"The strongest preference: {name_part(best)} puts {whole_percent(best['value'])} on {_name_kind(best)}, "
+        f"{number(best['value'] / share, 1)} times uniform attention."
+    )
+
+
+def compute_least_preference(row: Row) -> float:
+    """Return the lower end of a mass as a multiple of that of uniform attention; few texts give a low one."""
+    low = row["interval"][0] if row["interval"] else 0.0
+    return float(low / max(row["control"]["uniform"]["value"], 1e-9))
+
+
+def _name_kind(row: Row) -> str:
+    return f"the {row['measure']}" if row["measure"].endswith("token") else row["measure"]
+
+
+def describe_distance(found: Row) -> str:
+    """Say whether component maps differ more than both controls; for one map per head, which head looks furthest."""
+    pairs = _select(found["distance"], "Jensen–Shannon")
+    if pairs:
+        outside = sum(row["outside"] for row in pairs)
+        mean = sum(row["value"] for row in pairs) / len(pairs)
+        return (
+            f"In {count(outside)} of {count(len(pairs))} pairs, two components of a head differ more than maps of "
+            f"exchanged texts and of an untrained model (mean distance {number(mean, 2)} of 1)."
+        )
+    rows = _select(found["distance"], "tokens")
+    if not rows:
+        return "No maps were read."
+    far = max(rows, key=lambda row: row["value"])
+    near = min(rows, key=lambda row: row["value"])
+    return (
+        f"{_write_capital(name_part(far))} looks furthest, {number(far['value'], 1)} tokens away; "
+        f"{name_part(near)} nearest, {number(near['value'], 1)}. Each head has one map."
+    )
+
+
+def _write_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def describe_deviation(found: Row) -> str:
+    """Say how much attention from and to the class token varies over the other tokens."""
+    rows = found["deviation"]
+    if not rows:
+        return "The model has no class token."
+    best = max(rows, key=lambda row: row["value"] or 0)
+    said = f"Attention varies most for {best['measure']} in layer {best['layer']}: {number(best['value'])}"
+    changed = [row for row in rows if "against" in row and row["against"]["interval"]]
+    if not changed:
+        return f"{said} (untrained: {number(best['control']['untrained']['value'])})."
+    most = max(changed, key=lambda row: abs(row["against"]["value"]))
+    low, high = most["against"]["interval"]
+    differs = "The largest difference from the other run" if low > 0 or high < 0 else "No clear difference; the largest"
+    where = f"{most['measure']} in layer {most['layer']}"
+    return f"{said}. {differs}: {signed(most['against']['value'], 3)}, {where}."
+
+
+def describe_gates(found: Row) -> str:
+    """Say which kind of word has the lowest and the highest gate, where intervals are apart from all words."""
+    rows = [row for row in found["gates"] if row["value"] is not None]
+    if not rows:
+        return "The model has no gates."
+    apart = [row for row in rows if is_apart(row, "all")] or rows
+    low, high = min(apart, key=lambda row: row["value"]), max(apart, key=lambda row: row["value"])
+    ends = (f"{row['measure']} in layer {row['layer']} ({number(row['value'], 2)})" for row in (low, high))
+    least, most = ends
+    return f"Gates are lowest for {least} and highest for {most}; all words: {_list_gate_means(rows)}."
+
+
+def _list_gate_means(rows: Sequence[Row]) -> str:
+    means = {row["layer"]: row["control"]["all"]["value"] for row in rows}
+    return ", ".join(number(value, 2) for value in means.values())
+
+
+def describe_importance(found: Row) -> str:
+    """Say which silenced part costs most accuracy, and how many differences are significant after Holm."""
+    rows = found["importance"]["parts"]
+    worst = min(rows, key=lambda row: row["value"])
+    clear = sum(row["p_holm"] < ALPHA for row in rows)
+    low, high = (100 * end for end in worst["interval"])
+    said = f"Silencing {name_silenced(worst)} costs most: {signed(100 * worst['value'], 1)} points of accuracy"
+    of = f"{count(clear)} of {count(len(rows))} silencings change it after Holm."
+    return f"{said} ({signed(low, 1)} to {signed(high, 1)}, p {format_p(worst['p_holm'])}). {of}"
+
+
+def name_silenced(row: Row) -> str:
+    """Return a silenced part in words, with the way of silencing if it is not zero."""
+    of = {"gates": "the gates of ", "lexical": "the lexical term of "}.get(row["kind"], "")
+    how = {"zero": "", "mean": " (at its mean)", "open": " (all open)"}[row["how"]]
+    return f"{of}{name_part(row)}{how}"
+
+
+def describe_received(found: Row) -> str:
+    """Say whether the head's own attention is flatter than the last layer."""
+    rows = _select(found["received"], "received entropy share")
+    if not rows:
+        return ""
+    own = sum(row["value"] for row in rows) / len(rows)
+    last = rows[0]["control"]["last layer"]["value"]
+    flatter = (
+        "flatter than" if all(row["interval"][0] > last for row in rows if row["interval"]) else "not flatter than"
+    )
+    return (
+        f"The attention that tokens receive in the head is {flatter} that in the last layer: entropy "
+        f"{whole_percent(own)} of uniform against {whole_percent(last)}."
+    )
+
+
+def describe_neutral(found: Row) -> str:
+    """Say which share of the tokens the lexicon does not list."""
+    neutral = found["neutral"]
+    low, high = neutral["interval"] or (neutral["value"], neutral["value"])
+    return (
+        f"{percent(neutral['value'])} of {count(neutral['tokens'])} tokens are not in {neutral['lexicon']} "
+        f"({percent(low)} to {percent(high)})."
+    )
+
+
+SECTIONS: dict[str, Callable[[Row], str]] = {
+    "entropy": describe_entropy,
+    "mass": describe_mass,
+    "distance": describe_distance,
+    "deviation": describe_deviation,
+    "gates": describe_gates,
+    "received": describe_received,
+    "neutral": describe_neutral,
+    "importance": describe_importance,
+}
+
+
+def iterate_findings(found: Row) -> Iterator[tuple[str, str]]:
+    """Yield the sections of an analysis that have something to say, each with its sentence."""
+    for name, describe in SECTIONS.items():
+        if found.get(name) is not None and (said := describe(found)):
+            yield name, said

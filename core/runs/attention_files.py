@@ -1,0 +1,147 @@
+"""The analyses of a run's attention over a split, and their stored files (in the cache for starter runs).
+
+attention/<hash>.json: the measures; <hash> is the SHA-256 of split, limit, data, weights and version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from core.exceptions import InputError
+from core.fingerprint import get_file_version, hash_value
+from core.models.capabilities import list_capabilities
+from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
+from core.runs.faithfulness_files import hash_weights
+from core.runs.record import WEIGHTS, RunRecord, refuse_tagged
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    from core.runs.evaluation_data import EvaluationData
+    from core.runs.load import LoadedRun
+
+FOLDER = "attention"
+LIMIT, MOST = 500, 5000  # texts by default, and at most
+SILENCED = 300  # texts of the second step, at most
+MAPS, IMPORTANCE = "maps", "importance"
+
+
+def check_attention(record: RunRecord) -> None:
+    """Raise InputError if the model of a run has no attention maps, or tags words."""
+    refuse_tagged(record)
+    if "maps" not in list_capabilities(record.config.model):
+        raise InputError(f"run '{record.run}' ({record.preset}) has no attention; choose a run of an encoder")
+
+
+@dataclass(frozen=True)
+class _AttentionAnalysis(Analysis[dict[str, Any]]):
+    """An analysis of a run's attention on the first texts of a split, or a stratified sample of them."""
+
+    run: str
+    split: str
+    limit: int
+    each_map: bool = False  # importance: each component in each head too
+    VERSION: ClassVar[int]
+
+    @classmethod
+    def from_run(
+        cls, store: RunStore, run: str, split: str = "", limit: int = LIMIT, *, each_map: bool = False
+    ) -> Self:
+        """Return the analysis of a split, `test` by default; InputError: a bad limit, or a run without attention."""
+        if not 1 <= limit <= MOST:
+            raise InputError(f"--limit {limit}: a number of texts from 1 to {MOST}")
+        record, folder, split = store.read(run), store.get_path(run), split or "test"
+        check_attention(record)
+        limit = min(limit, SILENCED) if cls.name == IMPORTANCE else limit
+        weights = hash_weights(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
+        about = {"version": cls.VERSION, "name": cls.name, "weights": weights, "answering": record.answering}
+        about |= {"data": record.data_fingerprint, "config": record.config.data, "split": split, "limit": limit}
+        about |= {"each_map": True} if each_map else {}
+        stem = f"{cls.name}-{hash_value(about)}"
+        return cls(locate_folder(folder, FOLDER, stem), stem, store, run, split, limit, each_map)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the arguments of the `sentiscope` command that computes this analysis."""
+        limit, more = str(self.limit), ("--each-map",) * self.each_map
+        return "attend", self.run, "--split", self.split, "--limit", limit, "--only", self.name, *more
+
+    def _load(self, tell: Tell) -> tuple[LoadedRun, EvaluationData]:
+        tell("reading the texts", None)
+        from core.runs.evaluation_data import DataRequest, read_evaluation_data
+        from core.runs.load import load_run
+
+        loaded = load_run(self.store, self.run)
+        return loaded, read_evaluation_data(loaded.record, DataRequest(split=self.split, limit=self.limit))
+
+
+@dataclass(frozen=True)
+class AttentionMaps(_AttentionAnalysis):
+    """The measures of all attention maps of a run over a split."""
+
+    name = MAPS
+    VERSION = 1
+    offer = Offer(
+        "Read the maps",
+        "Reading attention maps",
+        "Attention could not be read",
+        "Reads up to 500 texts once, and an untrained model as control. Takes up to a minute; the result is stored.",
+    )
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Measure the maps of a split; InputError: no such split."""
+        from core.interpret.split_attention import measure_split
+
+        loaded, given = self._load(tell)
+        model: Any = loaded.model
+        untrained: Any = loaded.build_untrained()
+        found = measure_split(model, untrained, loaded.tokenizer, given.rows["text"].tolist(), tell)
+        return {"data": given.data, "split": given.split, "seed": 0, **found}
+
+
+@dataclass(frozen=True)
+class PartImportance(_AttentionAnalysis):
+    """What a run loses on a split when each of its parts is silenced."""
+
+    name = IMPORTANCE
+    VERSION = 1
+    offer = Offer(
+        "Measure importance",
+        "Silencing one part at a time",
+        "Importance could not be measured",
+        f"Predicts up to {SILENCED} texts with each head, component, gate and lexical term silenced. Takes minutes.",
+    )
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Measure accuracy and log-loss with each part silenced; InputError: no such split."""
+        from core.runs.part_importance import measure_importance
+
+        loaded, given = self._load(tell)
+        return measure_importance(loaded, given, tell, maps=self.each_map)
+
+
+def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the deviation rows of a run with `against`: this run minus another, paired by text, with intervals.
+
+    InputError: one has no class token, or they read different texts. Layers that only one run has get no difference.
+    """
+    import numpy as np
+
+    from core.interpret.split_attention import DEVIATIONS, estimate_means
+
+    first, second = (np.array(each["by_text"], float) for each in (found, other))  # (n, T, 2); None is NaN
+    if not len(first) or not len(second):
+        raise InputError("--against: both runs need a class token, as those of lexical-last have")
+    if (found["data"], found["split"], len(first)) != (other["data"], other["split"], len(second)):
+        raise InputError("--against: both runs need the same data and split")
+    layers = min(first.shape[1], second.shape[1])
+    difference = estimate_means(first[:, :layers] - second[:, :layers])
+    rows = []
+    for row in found["deviation"]:
+        if row["layer"] <= layers:
+            gap = difference.describe(row["layer"] - 1, DEVIATIONS.index(row["measure"]))
+            rows.append({**row, "against": gap})
+        else:
+            rows.append(dict(row))
+    return rows

@@ -1,0 +1,209 @@
+"""Importance of the parts of a model over a split: what is lost when a head, component, gate or lexical term is off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, cast
+
+import numpy as np
+
+from core.data.dataset import encode_targets
+from core.evaluation.comparison import McNemar, adjust_holm
+from core.evaluation.intervals import TAILS, draw_resamples
+from core.exceptions import InputError
+from core.interpret.explain_context import UNCHANGED
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Intervention
+from core.runs.background_jobs import Tell
+from core.runs.edit_effect import METRICS
+from core.runs.evaluation_data import EvaluationData
+from core.runs.load import LoadedRun
+from core.runs.predictions import Answers
+from core.text.token_table import build_token_table
+
+SEED = 0
+COMMON = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)  # factors on all λ
+EACH = (0.0, 0.5, 1.0, 1.5, 2.0)  # factors on one λ
+SMALLEST = 1e-12  # probability in a logarithm, at least
+
+
+@dataclass(frozen=True)
+class Silencing:
+    """A part of the model that is silenced in all texts, and how; layers and heads count from 1, as in edits."""
+
+    part: str  # as an edit: h1.2, c2.1, m1.2.0, s2, or gates1
+    kind: str  # head, component, map, gates, lexical
+    how: str  # zero, mean; gates: open (all 1) or mean
+    layer: int
+    head: int | None
+    component: int | None
+    change: Intervention | None  # None: the gates of a layer, whose number depends on the text
+
+
+def list_silencings(model: EncoderClassifier, *, maps: bool = False) -> Iterator[Silencing]:
+    """Yield every head, component, layer of gates and lexical term, and each component in each head if `maps`."""
+    heads, components = range(model.heads), range(model.components if model.components > 1 else 0)
+    for layer in range(len(model.layers)):
+        at = layer + 1
+        named: list[tuple[str, str, tuple[int, ...] | int, int | None, int | None]] = [
+            *((f"h{at}.{head + 1}", "heads", (layer, head), head + 1, None) for head in heads),
+            *((f"c{at}.{i}", "components", (layer, i), None, i) for i in components),
+        ]
+        if maps:
+            each = product(heads, components)
+            named += [(f"m{at}.{head + 1}.{i}", "maps", (layer, head, i), head + 1, i) for head, i in each]
+        if model.lexical != "none":
+            named.append((f"s{at}", "lexical", layer, None, None))
+        for part, kind, place, head_number, component in named:
+            for how, ending in (("zero", "off"), ("mean", "mean")):
+                changed: dict[str, Any] = {f"{kind}_{ending}": frozenset({place})}
+                change = replace(UNCHANGED, **changed)
+                yield Silencing(part, kind.removesuffix("s"), how, at, head_number, component, change)
+        if "gates" in model.provides:
+            for how in ("open", "mean"):
+                yield Silencing(f"gates{at}", "gates", how, at, None, None, None)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Which rows are right (n,) bool, the log-loss of each (n,), and the answers."""
+
+    right: np.ndarray
+    loss: np.ndarray
+    answers: np.ndarray
+
+
+class _SplitScorer:
+    """A run with labelled rows, which it predicts again for each change inside the model."""
+
+    def __init__(self, loaded: LoadedRun, given: EvaluationData) -> None:
+        self.loaded, self.texts = loaded, given.rows["text"].tolist()
+        self.labels = encode_targets(given.rows, len(loaded.record.classes), loaded.record.task)
+        self.columns = given.rows[[]]
+        self.tokens = build_token_table(loaded.tokenizer, self.texts)
+        self.predict = loaded.build_predictor(self.texts, self.tokens)
+
+    def score(self, change: Intervention | Sequence[Intervention] | None) -> _Scored:
+        """Predict all rows with a change inside the model, and score each."""
+        record, chances = self.loaded.record, self.predict(change).probabilities
+        answers = Answers(record, self.texts, self.labels, chances, self.columns, record.tuned_thresholds)
+        scores = answers.to_scores(METRICS[record.task])
+        return _Scored(np.asarray(scores.correct) > 0, compute_losses(self.labels, chances), scores.answers)
+
+    def spread_gates(self, layer: int, value: float) -> list[Intervention]:
+        """Return, for each text, the intervention that sets the gates of all its tokens to a value."""
+        first = cast(EncoderClassifier, self.loaded.model).first
+        return [
+            replace(UNCHANGED, gates=tuple((layer, place, value) for place in range(first, first + int(length))))
+            for length in self.tokens.lengths
+        ]
+
+
+def compute_losses(labels: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    """Return the log-loss of each row (n,) in nats; of several labels, the mean over the labels."""
+    own = np.asarray(chances, np.float64)
+    if labels.ndim == 1:
+        own = own[np.arange(len(labels)), labels][:, None]
+    else:
+        own = np.where(labels != 0, own, 1 - own)
+    losses: np.ndarray = -np.log(own.clip(SMALLEST)).mean(1)
+    return losses
+
+
+def measure_importance(
+    loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda what, share: None, *, maps: bool = False
+) -> dict[str, Any]:
+    """Measure accuracy and log-loss of a run on labelled rows with each part silenced, and with other λ.
+
+    Differences are silenced minus trained, paired by row: percentile bootstrap intervals; p of the accuracy by
+    McNemar's exact test, after Holm over all silencings. InputError: the model has no attention.
+
+    Returns:
+        `texts`, `accuracy`, `log_loss` as trained; `parts`: `part` (as an edit), `kind`, `how`, `layer`, `head`,
+        `component`, `accuracy`, `log_loss`, `changed` (answers), `value` (difference of accuracy), `interval`, `p`,
+        `p_holm`, `loss` and `loss_interval` (difference of the log-loss); `lambdas`: `layer` and `component` (None: all
+        λ), `factor`, `lambda` (its value), `accuracy`, `interval` and `log_loss`.
+    """
+    model = loaded.model
+    if not isinstance(model, EncoderClassifier):
+        raise InputError(f"run '{loaded.record.run}' has no attention, so no head can be silenced")
+    reader, silencings = _SplitScorer(loaded, given), list(list_silencings(model, maps=maps))
+    lambdas = list(_list_lambda_changes(loaded))
+    count = 1 + len(silencings) + len(lambdas)
+
+    def report(number: int, what: str) -> None:
+        """Report the share of passes over the split that are done."""
+        tell(what, number / count)
+
+    report(0, "predicting as trained")
+    whole = reader.score(None)
+    levels = _average_gates(reader) if any(each.change is None for each in silencings) else {}
+    resamples = np.concatenate(list(draw_resamples(len(whole.right), SEED))) / len(whole.right)
+    rows = []
+    for number, each in enumerate(silencings, 1):
+        report(number, f"silencing {each.part}")
+        value = 1.0 if each.how == "open" else levels.get(each.layer - 1, 1.0)
+        change = each.change or reader.spread_gates(each.layer - 1, value)
+        rows.append(_describe_silencing(each, whole, reader.score(change), resamples))
+    for row, p in zip(rows, adjust_holm(np.array([row["p"] for row in rows])).tolist(), strict=True):
+        row["p_holm"] = p
+    curves = []
+    for number, (about, change) in enumerate(lambdas, 1 + len(silencings)):
+        report(number, "changing λ")
+        found = reader.score(change)
+        ends = np.percentile(resamples @ found.right, TAILS).tolist()
+        curves.append(
+            {**about, "accuracy": float(found.right.mean()), "interval": ends, "log_loss": float(found.loss.mean())}
+        )
+    return {
+        "texts": len(whole.right),
+        "accuracy": float(whole.right.mean()),
+        "log_loss": float(whole.loss.mean()),
+        "parts": rows,
+        "lambdas": curves,
+    }
+
+
+def _describe_silencing(each: Silencing, whole: _Scored, found: _Scored, resamples: np.ndarray) -> dict[str, Any]:
+    more, less = int((found.right & ~whole.right).sum()), int((whole.right & ~found.right).sum())
+    right, loss = found.right.astype(float) - whole.right, found.loss - whole.loss
+    changed = found.answers != whole.answers
+    return {
+        **{"part": each.part, "kind": each.kind, "how": each.how},
+        **{"layer": each.layer, "head": each.head, "component": each.component},
+        "accuracy": float(found.right.mean()),
+        "log_loss": float(found.loss.mean()),
+        "changed": int((changed if changed.ndim == 1 else changed.any(1)).sum()),
+        "value": float(right.mean()),
+        "interval": np.percentile(resamples @ right, TAILS).tolist(),
+        "p": McNemar(more, less, len(right)).p,
+        "loss": float(loss.mean()),
+        "loss_interval": np.percentile(resamples @ loss, TAILS).tolist(),
+    }
+
+
+def _average_gates(reader: _SplitScorer) -> dict[int, float]:
+    """Return the mean gate of the split's tokens in each layer that has gates, class tokens left out."""
+    from core.interpret.split_attention import TokenKinds, measure_texts
+
+    kinds = TokenKinds((), np.zeros((len(reader.tokens.flat), 0), bool), None, "")
+    found = measure_texts(cast(EncoderClassifier, reader.loaded.model), reader.tokens, kinds)
+    tokens = np.nansum(found["gated"][:, -1])
+    return {layer: float(np.nansum(each) / tokens) for layer, each in enumerate(found["gates"][..., -1].T)}
+
+
+def _list_lambda_changes(loaded: LoadedRun) -> Iterator[tuple[dict[str, Any], Intervention]]:
+    """Yield the changes of λ to try: a factor on all λ, then on each alone; empty without λ that stay the same."""
+    model = cast(EncoderClassifier, loaded.model)
+    if "lambda" not in model.provides:
+        return
+    for factor in COMMON:
+        about = {"layer": None, "component": None, "factor": factor, "lambda": None}
+        yield about, replace(UNCHANGED, lambda_scale=factor)
+    for layer, values in enumerate(model.get_lambdas()):
+        for i, row in enumerate(() if values is None else values.detach().mean(1).tolist(), 1):
+            for factor in EACH:
+                about = {"layer": layer + 1, "component": i, "factor": factor, "lambda": row * factor}
+                yield about, replace(UNCHANGED, lambdas=((layer, i, row * factor),))

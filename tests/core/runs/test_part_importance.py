@@ -1,0 +1,130 @@
+"""Importance of parts over a split: equal to the loop of single edits, and kept on disk."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import api
+from core.config import compose
+from core.exceptions import InputError
+from core.models.trace import Intervention
+from core.runs import attention_files
+from core.runs.attention_files import AttentionMaps, PartImportance
+from core.runs.edit_effect import measure_edit
+from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
+from core.runs.load import load_run
+from core.runs.part_importance import COMMON, EACH, compute_losses, list_silencings, measure_importance
+from core.runs.store import RunStore
+
+
+@pytest.fixture(scope="module")
+def components(trained_on_reviews):
+    """The folder of `mine`, whose heads have two maps each."""
+    return trained_on_reviews("ndt-01-n2", "mine", **{"training.epochs": 1}).parent
+
+
+@pytest.fixture
+def run(store, components):
+    shutil.copytree(components, store.folder)
+    return "mine"
+
+
+def test_silencing_over_a_split_is_the_loop_of_single_edits(store, run):
+    loaded = load_run(store, run)
+    given = read_evaluation_data(loaded.record, DataRequest(split="test", limit=30))
+    found = measure_importance(loaded, given, maps=True)
+    heads, components, layers = loaded.model.heads, loaded.model.components, len(loaded.model.layers)
+    assert len(found["parts"]) == 2 * layers * (heads + components + heads * components)
+    trained = predict_rows(loaded, given)
+    assert found["log_loss"] == pytest.approx(
+        compute_losses(given.rows["label"].to_numpy(), trained.probabilities).mean()
+    )
+    for row in found["parts"]:
+        edit = row["part"] + (":mean" if row["how"] == "mean" else "")
+        single = measure_edit(loaded, loaded.edit_all(edit), given)
+        assert (row["accuracy"], row["changed"], row["p"]) == (single["edited"], single["changed"], single["p"]), edit
+        assert row["value"] == pytest.approx(single["difference"]) and row["p_holm"] >= row["p"]
+        assert row["interval"][0] <= row["value"] <= row["interval"][1]
+        silent = predict_rows(loaded.edit_all(edit), given).probabilities
+        lost = compute_losses(given.rows["label"].to_numpy(), silent).mean()
+        assert row["log_loss"] == pytest.approx(lost, abs=1e-6)
+        assert row["loss"] == pytest.approx(lost - found["log_loss"], abs=1e-6)
+    labels, texts = given.rows["label"].to_numpy(), given.rows["text"].tolist()
+    for row in found["lambdas"]:
+        change = Intervention(lambda_scale=row["factor"])
+        if row["layer"] is not None:
+            change = Intervention(lambdas=((row["layer"] - 1, row["component"], row["lambda"]),))
+        chances = loaded.predict(texts, intervene=change).probabilities
+        assert row["accuracy"] == pytest.approx((chances.argmax(1) == labels).mean()), row
+        assert row["log_loss"] == pytest.approx(compute_losses(labels, chances).mean(), abs=1e-6)
+    assert len(found["lambdas"]) == len(COMMON) + layers * (components - 1) * len(EACH)
+
+
+def test_log_loss_is_that_of_the_true_labels():
+    chances = np.array([[0.25, 0.75], [0.5, 0.5]])
+    assert compute_losses(np.array([1, 0]), chances).tolist() == pytest.approx((-np.log([0.75, 0.5])).tolist())
+    several = compute_losses(np.array([[1.0, 0.0]]), np.array([[0.5, 0.25]]))
+    assert several.tolist() == pytest.approx([-(np.log(0.5) + np.log(0.75)) / 2])
+    assert np.isfinite(compute_losses(np.array([0]), np.array([[0.0, 1.0]]))).all()
+
+
+@pytest.mark.slow
+def test_gates_are_opened_and_lexical_terms_silenced():
+    shipped = RunStore(Path(__file__).parents[3] / "trained")
+    loaded = load_run(shipped, "starter-sentiformer")
+    given = read_evaluation_data(loaded.record, DataRequest(split="test", limit=10))
+    found = measure_importance(loaded, given)
+    gates = [row for row in found["parts"] if row["kind"] == "gates"]
+    assert [(row["part"], row["how"]) for row in gates[:2]] == [("gates1", "open"), ("gates1", "mean")]
+    assert any(abs(row["loss"]) > 0 for row in gates) and found["lambdas"] == []
+    loaded = load_run(shipped, "starter-lexical-last")
+    parts = {each.part for each in list_silencings(loaded.model)}
+    assert {"s1", "s2", "s3", "h1.1"} <= parts and not any(part.startswith("c") for part in parts)
+
+
+def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
+    found = api.attend(run, limit=20, store=store)
+    assert list(found["findings"]) == ["entropy", "mass", "distance", "deviation", "gates", "importance"]
+    assert {"entropy", "mass", "distance", "deviation", "gates", "importance"} <= found.keys()
+    assert all({"value", "interval"} <= row.keys() for row in (*found["entropy"], *found["mass"], *found["distance"]))
+    assert all("untrained" in row["control"] for row in found["entropy"])
+    assert (found["texts"], found["importance"]["texts"], found["split"]) == (12, 12, "test")
+    for analysis in (AttentionMaps, PartImportance):
+        here = analysis.from_run(store, run, "test", 20)
+        assert here.get_path("json").is_file() and here.folder == store.get_path(run) / "attention"
+        assert here.words == ("attend", "mine", "--split", "test", "--limit", "20", "--only", here.name)
+        monkeypatch.setattr(analysis, "find", lambda self, tell: pytest.fail("computed again"))
+    assert api.attend(run, limit=20, store=store) == found == json.loads(json.dumps(found))
+    own = PartImportance.from_run(store, run, "test", 20, each_map=True)
+    assert own.words[-1] == "--each-map" and own.stem != PartImportance.from_run(store, run, "test", 20).stem
+    maps = api.attend(run, limit=20, only="maps", store=store)
+    assert maps["importance"] is None and maps["entropy"] == found["entropy"]
+    assert api.attend(run, limit=20, only="importance", store=store)["entropy"] is None
+
+
+def test_the_second_step_reads_three_hundred_texts_at_most(store, run):
+    assert PartImportance.from_run(store, run, "", 2000).limit == attention_files.SILENCED
+    assert AttentionMaps.from_run(store, run, "", 2000).limit == 2000
+    stems = {AttentionMaps.from_run(store, run, split, limit).stem for split in ("", "validation") for limit in (9, 10)}
+    assert len(stems) == 4
+
+
+def test_what_cannot_be_attended_is_refused_with_a_sentence(store, run):
+    with pytest.raises(InputError, match="--split nowhere"):
+        api.attend(run, split="nowhere", store=store)
+    for limit in (0, 5001):
+        with pytest.raises(InputError, match=f"--limit {limit}: a number of texts from 1 to 5000"):
+            api.attend(run, limit=limit, store=store)
+    with pytest.raises(InputError, match="--only words: maps or importance"):
+        api.attend(run, only="words", store=store)
+    with pytest.raises(InputError, match="--against compares maps"):
+        api.attend(run, only="importance", against=run, store=store)
+    with pytest.raises(InputError, match="both runs need a class token"):
+        api.attend(run, limit=5, only="maps", against=run, store=store)
+    for preset in ("tfidf-logreg", "cnn", "bilstm"):
+        store.create(compose(preset), preset, preset)
+        with pytest.raises(InputError, match=f"'{preset}' .* has no attention; choose a run of an encoder"):
+            api.attend(preset, store=store)

@@ -1,0 +1,89 @@
+"""The page Attention: offers both steps, shows what they found, and opens sentences with a head switched off."""
+
+import json
+
+import pages
+import pytest
+from pages import text_of
+
+from core import api
+from core.runs import background_jobs
+from core.runs.store import RunStore
+from dashboard.figures.figure import Source
+from dashboard.figures.split_attention import (
+    HEADS,
+    MASS,
+    MEASURES,
+    build_grid_table,
+    draw_grid,
+    list_measures,
+    read_importance,
+    read_maps,
+    select_rows,
+)
+from dashboard.figures.theme import Look
+from dashboard.reader import Reader
+
+
+def opened(app, **parameters):
+    return pages.opened(app, "attention", **parameters)
+
+
+@pytest.fixture
+def attended(runs):
+    """The runs, with the maps and the importance of `finished` measured on its test split."""
+    return api.attend("finished", split="test", store=RunStore(runs))
+
+
+def test_steps_that_are_not_computed_are_offered_and_started(app, runs, monkeypatch):
+    begun = []
+    monkeypatch.setattr(background_jobs, "start_job", lambda store, files, command, kind: begun.append(files.words))
+    shown = text_of(opened(app, run="finished", more="Importance"))
+    assert "Reads up to 500 texts" in shown and "Predicts up to 300 texts" in shown
+    for label in ("Read the maps", "Measure importance"):
+        next(each for each in app.button if each.label == label).click().run()
+    about = ("attend", "finished", "--split", "test", "--limit")
+    assert begun == [(*about, "500", "--only", "maps"), (*about, "300", "--only", "importance")]
+
+
+def test_each_section_begins_with_its_finding(app, attended):
+    shown = text_of(opened(app, run="finished", more="all"))
+    for name in ("mass", "distance", "importance"):
+        assert attended["findings"][name].replace("'", "&#x27;") in shown, name
+    assert attended["findings"]["entropy"].partition(". ")[0] in shown
+    assert "How far component maps differ" in shown and "What the model needs" in shown
+    assert "Change since the first step" in shown and "Predicts up to" not in shown
+    (sections,) = [each for each in app.get("button_group") if each.label == "More"]
+    assert list(sections.options) == ["Kinds of words", "Distance", "Importance", "λ"]
+
+
+def test_a_chosen_head_lists_its_sentences_with_links_that_switch_it_off(app, attended):
+    shown = text_of(opened(app, run="finished", head="2.1.1"))
+    found = next(each for each in attended["examples"] if (each["layer"], each["head"]) == (2, 1))
+    assert "largest output of head 1 of layer 2" in shown and "edit=m2.1.1" in shown
+    assert pages.words(app).count('href="sentence?') == len(found["texts"]) == 5
+    assert "Sentences with" not in text_of(opened(app, run="finished", head="9.x"))
+
+
+def test_a_run_without_attention_says_so(app, runs):
+    assert "has no attention" in text_of(opened(app, run="baseline"))
+
+
+def test_the_grid_shows_the_chosen_measure_of_every_map(app, attended, runs):
+    record = RunStore(runs).read("finished")
+    reader = Reader()
+    source = Source(record, reader, split="test")
+    assert list_measures(source)[: len(MEASURES)] == list(MEASURES) and "first token" in list_measures(source)
+    own = source.copy_with_choices(measure="first token")
+    shown = HEADS.read_data(own)
+    rows = select_rows(shown)
+    part = record.config.model
+    assert len(rows) == part.layers * part.attention.heads * part.attention.components
+    drawn = [value for trace in draw_grid(shown, Look()).data for value in trace.customdata]
+    assert sorted(map(list, drawn)) == sorted([row["layer"], row["head"], row["component"]] for row in rows)
+    table = build_grid_table(shown)
+    assert set(table["measure"]) >= {"entropy share", "tokens", "first token"} and table["untrained"].notna().all()
+    assert json.loads(json.dumps(read_importance(source).found)) == attended["importance"]
+    top = MASS.build_tables(read_maps(source))["Mass"]
+    assert (top["low"] / top["uniform"]).is_monotonic_decreasing
+    assert (top["value"] / top["uniform"]).tolist() == pytest.approx(top["times"].tolist())
