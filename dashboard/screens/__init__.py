@@ -47,6 +47,7 @@ PAGES = {
     "train": Screen("Train", "play_circle", "Build", "n", of_run=False),
     "sweeps": Screen("Sweeps", "grid_on", HIDDEN, of_run=False),
     "lesson": Screen("Lesson", "school", HIDDEN, of_run=False),
+    "theory": Screen("Theory", "function", HIDDEN, of_run=False),
 }
 """By the file in this folder, which is the path of its link, in the order of the navigation."""
 

@@ -72,6 +72,7 @@ OPTIONS = {
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
+    "theory": "--again",
     "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }
