@@ -73,6 +73,7 @@ OPTIONS = {
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
     "theory": "--again",
+    "lexicons": "--lexicon",
     "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }
