@@ -25,7 +25,7 @@ from dashboard.figures.split_attention import HEADS, MEASURE, SECTIONS, STEP_TWO
 from dashboard.widgets import lambda_course
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_how, show_others
-from dashboard.widgets.messages import show_empty, show_header, show_summary
+from dashboard.widgets.messages import show_empty, show_finding, show_header, show_summary
 from dashboard.widgets.options import pick_option, show_sections
 from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.runs import list_facts, require_run
@@ -74,8 +74,8 @@ def _show_maps(source: Source) -> dict[str, Table]:
     try:
         shown = HEADS.read_data(source)
     except NotAvailable:
-        analysis = AttentionMaps.from_run(data.store(), source.record.run, source.split)
-        offer_analysis(analysis, "attention-maps")
+        show_finding("The maps have not been read yet", "What each head reads, and how evenly, appears here.")
+        offer_analysis(AttentionMaps.from_run(data.store(), source.record.run, source.split), "attention-maps")
         return {}
     summary, place = st.container(), st.container()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -144,8 +144,7 @@ def _show_importance(source: Source) -> dict[str, Table]:
     """Show what silencing each part costs, or the button that measures it."""
     tables = _show_section(source, STEP_TWO)
     if not tables:
-        analysis = PartImportance.from_run(data.store(), source.record.run, source.split)
-        offer_analysis(analysis, "attention-importance")
+        offer_analysis(PartImportance.from_run(data.store(), source.record.run, source.split), "attention-importance")
     return tables
 
 
