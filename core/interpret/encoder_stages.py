@@ -18,20 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import NotAvailable
-from core.interpret.forward_stages import (
-    Array,
-    Dot,
-    ForwardStage,
-    Softmax,
-    StageMatrix,
-    Sum,
-    build_pooling,
-    make_linear_rule,
-    make_norm_rule,
-    name_dimensions,
-    to_float64,
-    yield_classifier,
-)
+from core.interpret import forward_stages
+from core.interpret.forward_stages import Array, Dot, ForwardStage, StageMatrix, Sum, name_dimensions, to_float64
 from core.interpret.layer_stages import ShownHead, yield_layer_stages
 from core.models.attention import Attention
 from core.models.encoder import EncoderClassifier, FeedForward, Layer
@@ -110,7 +98,7 @@ def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[
         parts["S"] = _select_rows(of_type, model.number_types(read)[0].numpy())
     dimensions = name_dimensions(parts["E"].shape[1])
     total = Sum(tuple((each,) for each in parts.values()), parts["E"].shape)
-    layer_norm = make_norm_rule(total.compute_values(), tables["LayerNorm"])
+    layer_norm = forward_stages.make_norm_rule(total.compute_values(), tables["LayerNorm"])
     if layer_norm is None:
         raise NotAvailable("the input of its first layer has another norm, which Steps cannot compute")
     matrices = [StageMatrix(name, values, tokens, dimensions) for name, values in parts.items()]
@@ -120,7 +108,7 @@ def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[
     lines = [f"e_i = {letters}", r"x_i = \operatorname{norm}(e_i)"]
     reading = "Each token is a row of numbers, with what its place" + (" and its text add" if "S" in parts else " adds")
     if isinstance(model.project, nn.Linear):
-        mapped = make_linear_rule(layer_norm.compute_values(), model.project)
+        mapped = forward_stages.make_linear_rule(layer_norm.compute_values(), model.project)
         values = mapped.compute_values()
         matrices.append(StageMatrix("x'", values, tokens, name_dimensions(values.shape[1]), rule=mapped))
         lines.append("x'_i = x_i\\,W + b")
@@ -229,7 +217,7 @@ def _yield_upper_stages(
 ) -> Iterator[ForwardStage]:
     """Yield the stages of an encoder's forward pass after its last layer: final norm, head, pooling and classifier."""
     z, h = (to_float64(record.values[name].value[0]) for name in "zh")
-    rule, inside = make_norm_rule(z, model.final_norm), record.get_part("head")
+    rule, inside = forward_stages.make_norm_rule(z, model.final_norm), record.get_part("head")
     final = StageMatrix("h", h, tokens, name_dimensions(h.shape[1]), rule=rule)
     more = len(model.layers) - at - 1
     passes = f"Layer {at + 2} does the same again. " if more else ""
@@ -241,8 +229,10 @@ def _yield_upper_stages(
         matrix = stages[0].matrices[-1]
     if attention is not None:
         stages.append(_build_head_attention(attention, inside, matrix, min(head, attention.heads - 1)))
-    stages += build_pooling(model.head, inside, stages[-1].matrices[-1] if stages else final, lead=not stages)
-    stages += yield_classifier(model.head, inside, stages[-1].matrices[-1], classes)
+    stages += forward_stages.build_pooling(
+        model.head, inside, stages[-1].matrices[-1] if stages else final, lead=not stages
+    )
+    stages += forward_stages.yield_classifier(model.head, inside, stages[-1].matrices[-1], classes)
     first = stages[0]
     yield ForwardStage(first.key, first.title, (*lines, *first.formulas), passes + first.reading, first.matrices)
     yield from stages[1:]
@@ -288,8 +278,10 @@ def _build_head_attention(attention: HeadAttention, record: Record, read: StageM
     matrices = (
         read,
         StageMatrix("s", scores.compute_values(), tokens, tokens, "score", scores),
-        StageMatrix("A", maps, tokens, tokens, "weight", Softmax(scores.compute_values())),
-        StageMatrix("a", out, tokens, name_dimensions(out.shape[1]), rule=make_linear_rule(joined, attention.out)),
+        StageMatrix("A", maps, tokens, tokens, "weight", forward_stages.Softmax(scores.compute_values())),
+        StageMatrix(
+            "a", out, tokens, name_dimensions(out.shape[1]), rule=forward_stages.make_linear_rule(joined, attention.out)
+        ),
     )
     formulas = (
         rf"s_{{ij}} = \frac{{q_i\cdot k_j}}{{\sqrt{{{width}}}}},\quad A = \operatorname{{softmax}}(s)",

@@ -11,24 +11,10 @@ import torch
 from core.evaluation.inference import get_device
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number
+from core.interpret import forward_stages
 from core.interpret.encoder_stages import copy_to_float64, stack_windows, yield_encoder_stages
 from core.interpret.explain_context import ExplainContext
-from core.interpret.forward_stages import (
-    ONE,
-    Array,
-    Dot,
-    ForwardStage,
-    ForwardStages,
-    Largest,
-    Rule,
-    StageMatrix,
-    Sum,
-    build_logits,
-    build_probabilities,
-    name_dimensions,
-    to_float64,
-    yield_classifier,
-)
+from core.interpret.forward_stages import ONE, Array, Dot, ForwardStage, StageMatrix, Sum, name_dimensions, to_float64
 from core.interpret.sentence_inspection import CLASS_TOKEN, LAST_TOKEN, PADDING
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier
@@ -60,7 +46,7 @@ def yield_plain_stages(
         reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
         yield ForwardStage("weights", "Weights", (WEIGHED,), reading, found)
         vector = StageMatrix("x", found[-1].values.T, ONE, found[-1].rows)
-        yield build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
+        yield forward_stages.build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
 
 
 def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> ForwardStage:
@@ -94,7 +80,7 @@ def _yield_recurrent(
     vector = StageMatrix("p", last, ONE, name_dimensions(last.shape[1]))
     reading = "The last state of each direction, side by side."
     yield ForwardStage("pool", "Pool", (r"p = [f_T;\ b_1]",), reading, (vector,))
-    yield from yield_classifier(model.head, record.get_part("head"), vector, classes)
+    yield from forward_stages.yield_classifier(model.head, record.get_part("head"), vector, classes)
 
 
 def _yield_convolutional(
@@ -113,10 +99,12 @@ def _yield_convolutional(
     yield ForwardStage("convolutions", "Convolutions", (made.formula,), reading, tuple(found))
     joined = np.concatenate([each.values for each in found], 1)
     values = to_float64(record.get_part("head").values["p"].value)
-    vector = StageMatrix("p", values, ONE, name_dimensions(joined.shape[1]), rule=Largest(joined, tokens))
+    vector = StageMatrix(
+        "p", values, ONE, name_dimensions(joined.shape[1]), rule=forward_stages.Largest(joined, tokens)
+    )
     reading = "The strongest trace of each pattern, wherever it stands."
     yield ForwardStage("largest", "Largest", (r"p_c = \max_i\ C_{i,c}",), reading, (vector,))
-    yield from yield_classifier(model.head, record.get_part("head"), vector, classes)
+    yield from forward_stages.yield_classifier(model.head, record.get_part("head"), vector, classes)
 
 
 def record_forward(model: Plain, batch: Batch) -> Record:
@@ -142,7 +130,7 @@ def _yield_lexicon(
     features = StageMatrix("f", both.compute_values(), ONE, ("sum", "mean"), rule=both)
     formula = r"f = \big(\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big)"
     yield ForwardStage("pool", "Pool", (formula,), "The sum and the mean of the valences.", (features,))
-    yield build_logits(features, to_float64(model.weight), to_float64(model.bias), classes)
+    yield forward_stages.build_logits(features, to_float64(model.weight), to_float64(model.bias), classes)
 
 
 WEIGHED = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
@@ -176,7 +164,7 @@ def _yield_pair(
     values = np.concatenate([matrix.values for matrix in matrices], 1)
     vector = StageMatrix("x", values.reshape(1, -1), ONE, tuple(f"{name} {block}" for name in rows for block in BLOCKS))
     table = to_float64(model.weight).reshape(model.BLOCKS, -1, len(classes))[:, every].swapaxes(0, 1)
-    yield build_logits(vector, table.reshape(-1, len(classes)), to_float64(model.bias), classes)
+    yield forward_stages.build_logits(vector, table.reshape(-1, len(classes)), to_float64(model.bias), classes)
 
 
 def _weigh_ngrams(
@@ -191,7 +179,7 @@ def _weigh_ngrams(
     rule = Sum((((1 + np.log(counts))[:, None], idf[:, None]),), (len(grams), 1))
     weighed = StageMatrix(f"x{mark}", rule.compute_values(), names, ("weight",), rule=rule)
     size = max(float(np.sqrt((weighed.values**2).sum())), 1e-12)
-    divided: Rule = Sum(((weighed.values, 1 / size),), weighed.values.shape)
+    divided: forward_stages.Rule = Sum(((weighed.values, 1 / size),), weighed.values.shape)
     name = ("a", "b")[number - 1] if number else r"x/\lVert x\rVert"
     return grams, (
         StageMatrix(f"n{mark}", counts[:, None], names, ("count",), "count"),
@@ -207,7 +195,7 @@ TOLERANCE = 1e-4  # Largest difference between the probabilities of the last sta
 
 def compute_stages(
     reader: ExplainContext, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
-) -> ForwardStages:
+) -> forward_stages.ForwardStages:
     """Compute all forward-pass stages of a text under the context's intervention; the model stays unchanged.
 
     Layer and head are counted from 1 (default: last layer, first head), components from 0, the first map. Raises
@@ -239,7 +227,7 @@ def compute_stages(
     mixed = None
     if reader.mix_weight is not None and own.parts is not None:
         mixed = reader.mix_weight, np.asarray(own.parts.tfidf, np.float64)
-    last = build_probabilities(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
+    last = forward_stages.build_probabilities(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
     computed, answer = last.matrices[-1].values[0], own.probabilities[0]
     worst = int(np.abs(computed - answer).argmax())
     if not abs(computed[worst] - answer[worst]) <= TOLERANCE:  # the recomputation lacks a part
@@ -248,7 +236,7 @@ def compute_stages(
             f"{number(float(answer[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
         )
     at = [each + 1 if encoder else 0 for each in place[:2]]
-    return ForwardStages(
+    return forward_stages.ForwardStages(
         text=text,
         tokens=tuple(tokens),
         stages=(first, *inside, last),

@@ -7,17 +7,8 @@ from typing import Any, NamedTuple
 from core import runs
 from core.exceptions import NotAvailable
 from core.formatting import count, format_plus_minus, number
-from core.lessons.lesson import (
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    WayOn,
-    make_box,
-    read_metrics,
-    read_split,
-)
+from core.lessons import lesson
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, WayOn, make_box
 from core.runs.store import RunStore, list_starters
 
 RUN = "starter-ndt-01-n3"
@@ -135,7 +126,7 @@ def build_content(store: RunStore) -> LessonContent:
 
 
 def _read_score(store: RunStore, run: str, split: str) -> _Score:
-    found = read_metrics(store, run, split)
+    found = lesson.read_metrics(store, run, split)
     low, high = found["intervals"]["accuracy"]
     return _Score(found["metrics"]["accuracy"], low, high, found["n"])
 
@@ -153,7 +144,7 @@ def _choose_better(store: RunStore, accuracy: float) -> str:
 
 def _read_kinds(store: RunStore, run: str) -> list[dict[str, Any]]:
     """Return the harder sentences by kind, hardest kind first, wrong sentences last; each with the prediction."""
-    frame = read_split(store, run, HARD)
+    frame = lesson.read_split(store, run, HARD)
     kinds = []
     for name, rows in frame.groupby("phenomenon"):
         items = [

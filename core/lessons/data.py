@@ -9,17 +9,8 @@ from typing import Any
 
 from core import evaluation
 from core.formatting import count, number
-from core.lessons.lesson import (
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    SmallShape,
-    WayOn,
-    join_words,
-    write_answer,
-)
+from core.lessons import lesson
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, SmallShape, WayOn
 from core.runs.store import RunStore
 
 FILE = Path(__file__).with_name("recorded_training.json")
@@ -59,8 +50,8 @@ def build_content(store: RunStore) -> LessonContent:
     few, many = records["few"], records["many"]
     ends = [each["steps"][-1] for each in (few, many)]
     answers = [end["answers"][probe] for end, probe in zip(ends, ASKED, strict=True)]
-    told, later = (write_answer(CLASSES, each) for each in answers)
-    unknown = join_words(few["unknown"][ASKED[0]])
+    told, later = (lesson.write_answer(CLASSES, each) for each in answers)
+    unknown = lesson.join_words(few["unknown"][ASKED[0]])
     first, second = (PROBES[probe] for probe in ASKED)
     word, negation = (_find_learned(many["steps"], probe) for probe in ASKED)
     sure = " It is sure all the same." if _is_sure(answers[0]) else ""

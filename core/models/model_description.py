@@ -6,17 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from core.formatting import count, join_names
-from core.models.attention_config import (
-    ADDITIVE,
-    DIFFERENTIAL,
-    LAMBDA_RANGES,
-    OF_TOKEN,
-    AttentionConfig,
-    EquationLine,
-    Formula,
-    Term,
-    list_terms,
-)
+from core.models import attention_config
+from core.models.attention_config import ADDITIVE, LAMBDA_RANGES, OF_TOKEN, AttentionConfig, EquationLine, Formula, Term
 from core.models.config import Family, ModelConfig
 
 TAG_ROWS = 14  # Universal parts of speech, the unknown one and the class token
@@ -216,7 +207,7 @@ def _describe_norm(config: ModelConfig) -> int:
 
 def _describe_attention(config: ModelConfig) -> ModelPart:
     part, d = config.attention, config.width
-    qk, found = part.get_qk_width(d), (*list_terms(part, d), *list_mixing_terms(part, d))
+    qk, found = part.get_qk_width(d), (*attention_config.list_terms(part, d), *list_mixing_terms(part, d))
     projections = 2 * part.components * qk * (d + 1) + 2 * d * (d + 1)
     heads = f"{part.heads} {'head' if part.heads == 1 else 'heads'}"
     return ModelPart(
@@ -386,7 +377,8 @@ def _describe_differential(part: AttentionConfig, width: int) -> Term:
         _write_subtraction(r"\lambda"),
         lines=(
             EquationLine(
-                DIFFERENTIAL, f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}"
+                attention_config.DIFFERENTIAL,
+                f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}",
             ),
         ),
     )

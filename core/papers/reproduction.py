@@ -21,18 +21,9 @@ from core.lazy_imports import numpy as np
 from core.lazy_imports import scipy
 from core.models.model_description import count_parameters
 from core.models.presets import PRESETS
+from core.papers import training_cells
 from core.papers.reported_results import ReportedNumber, read_speed, read_text_statistics, select_reported
-from core.papers.training_cells import (
-    LABELS,
-    RESULTS,
-    Line,
-    TrainingCell,
-    list_cells,
-    read_labels,
-    read_lines,
-    read_recipes,
-    unpack_rows,
-)
+from core.papers.training_cells import LABELS, RESULTS, Line, TrainingCell, list_cells, read_lines, read_recipes
 
 BETTER, DIFFERS, AGREES, INCONCLUSIVE = "better than the paper allows", "differs", "agrees", "inconclusive"
 ONE_SEED, NOT_RUN, BASELINE = "one seed", "not run", "baseline"
@@ -120,7 +111,7 @@ class TrainedModel:
             truth = self._labels[line["test"]]
             several = truth["task"] == "multi"
             texts = (truth["labels"], line["predicted"])
-            first, second = (unpack_rows(text, truth["n"], several=several) for text in texts)
+            first, second = (training_cells.unpack_rows(text, truth["n"], several=several) for text in texts)
             found.append((first, second))
         return found
 
@@ -211,7 +202,7 @@ class Results:
     def __init__(self, folders: Sequence[Path] = (RESULTS,), seeds: int = 0, scale: str = "small") -> None:
         self.groups = {group["group"]: group for group in read_recipes()["groups"]}
         self.folders, self.seeds, self.scale = folders, seeds, scale
-        self.labels = read_labels(folders)
+        self.labels = training_cells.read_labels(folders)
         self._models: dict[str, dict[str, TrainedModel]] = {}
 
     def read_group(self, group: str) -> dict[str, TrainedModel]:
