@@ -76,11 +76,8 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     own = Path(results) if results else (store or RunStore()).folder / FOLDER
     folders = [own] if results else [RESULTS, own]
     if run or dry_run:
-        missing = [
-            cell
-            for cell in list_missing(key, table, folders, seeds or 0, scale)
-            if cell.name.startswith(tuple(models) or "")
-        ]
+        every = list_missing(key, table, folders, seeds or 0, scale)
+        missing = [cell for cell in every if cell.name.startswith(tuple(models) or "")]
         if dry_run:
             return {"paper": key, **_describe_missing(missing)}
         with publish_progress(Files(own, name_job(key, table)), on_progress) as tell:
@@ -117,11 +114,9 @@ def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, sc
 
 def _describe_missing(cells: Sequence[TrainingCell]) -> dict[str, Any]:
     keys = ("group", "data", "name", "model", "settings", "seed")
-    rows = [
-        {**{key: getattr(cell, key) for key in keys}, "needs": cell.needs, "hours": cell.seconds / 3600}
-        for cell in cells
-    ]
-    lacks = {reason: None for cell in cells for reason in _list_lacking(cell)}
+    about = [{key: getattr(cell, key) for key in keys} for cell in cells]
+    rows = [row | {"needs": cell.needs, "hours": cell.seconds / 3600} for row, cell in zip(about, cells, strict=True)]
+    lacks = dict.fromkeys(reason for cell in cells for reason in _list_lacking(cell))
     return {"cells": rows, "hours": sum(cell.seconds for cell in cells) / 3600, "lacks": list(lacks)}
 
 
@@ -253,32 +248,16 @@ def format_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: 
         lines.insert(1, f"|{'---|' * len(head)}")
         return "\n".join([*([f"**{title}**", ""] if title else []), *lines, "", *textwrap.wrap(note, 120)])
     body = [" & ".join(map(escape_latex, row)) + r" \\" for row in cells]
-    start = [
-        r"\begin{table}",
-        rf"\caption{{{escape_latex('. '.join((title, note)))}}}",
-        rf"\begin{{tabular}}{{{'l' * len(head)}}}",
-    ]
+    caption, columns = escape_latex(". ".join((title, note))), "l" * len(head)
+    start = [r"\begin{table}", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{{columns}}}"]
     return "\n".join([*start, r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}", r"\end{table}"])
 
 
 _LATEX = {
     **{sign: rf"\{sign}" for sign in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\u2212": "$-$",
-    "\u202f": r"\,",
-    **{
-        sign: f"${code}$"
-        for sign, code in (
-            ("∞", r"\infty"),
-            ("λ", r"\lambda"),
-            ("σ", r"\sigma"),
-            ("±", r"\pm"),
-            ("×", r"\times"),
-            ("·", r"\cdot"),
-        )
-    },
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"\u2212": "$-$", "\u202f": r"\,", "∞": r"$\infty$", "λ": r"$\lambda$", "σ": r"$\sigma$"},
+    **{"±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$"},
 }
 
 

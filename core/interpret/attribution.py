@@ -300,18 +300,11 @@ def _build_explanation(reading: ExplainedText, method: str) -> Explanation:
     tests = {name: reading.compare_methods(method, name) for name in others}
     errors = [None] * len(reading.words) if found.errors is None else map(float, found.errors)
     rows = zip(reading.words, found.pushes, errors, strict=True)
-    return Explanation(
-        text=text,
-        method=method,
-        target=reader.classes[reading.target],
-        probabilities=reader.name_probabilities(reading.said),
-        log_odds=float(reading.odds[0]),
-        words=tuple(WordAttribution(text[at:end], at, end, float(push), error) for (at, end), push, error in rows),
-        completeness=found.completeness,
-        agreement={name: tests[name].rho if name in tests else None for name in COMPARED if name != method},
-        note=" ".join(filter(None, (reading.note, mixed if network else ""))),
-        tests=tests,
-    )
+    words = tuple(WordAttribution(text[at:end], at, end, float(push), error) for (at, end), push, error in rows)
+    agreement = {name: tests[name].rho if name in tests else None for name in COMPARED if name != method}
+    note = " ".join(filter(None, (reading.note, mixed if network else "")))
+    answer = reader.classes[reading.target], reader.name_probabilities(reading.said), float(reading.odds[0])
+    return Explanation(text, method, *answer, words, found.completeness, agreement, note, tests)
 
 
 def list_methods(provides: frozenset[str]) -> list[str]:

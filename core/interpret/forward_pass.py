@@ -208,8 +208,8 @@ def compute_stages(
     batch = Batch.from_arrays(to_batch(encoding)).to(get_device(model))
     encoder = model if isinstance(model, EncoderClassifier) else None
     if max(len(encoding.tokens), encoder.fill if encoder else 0) > MOST_TOKENS:
-        said = f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
-        raise NotAvailable(said)
+        most = f"a text of more than {count(MOST_TOKENS)} tokens"
+        raise NotAvailable(f"{most} is too long for its steps; type a shorter one")
     own = reader.predict_texts([text], reader.intervene)
     tokens, read = list(encoding.tokens), batch
     sizes = (len(encoder.layers), encoder.heads, encoder.components) if encoder else (0, 0, 0)
@@ -235,19 +235,9 @@ def compute_stages(
             f"Steps computes P({reader.classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
             f"{number(float(answer[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
         )
-    at = [each + 1 if encoder else 0 for each in place[:2]]
-    return forward_stages.ForwardStages(
-        text=text,
-        tokens=tuple(tokens),
-        stages=(first, *inside, last),
-        layer=at[0],
-        head=at[1],
-        component=place[2],
-        layers=sizes[0],
-        heads=sizes[1],
-        components=sizes[2],
-        notes=tuple(reader.write_notes(text, encoding)),
-    )
+    at = (place[0] + 1, place[1] + 1, place[2]) if encoder else (0, 0, 0)
+    stages, notes = (first, *inside, last), tuple(reader.write_notes(text, encoding))
+    return forward_stages.ForwardStages(text, tuple(tokens), stages, *at, *sizes, notes)
 
 
 def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -63,16 +63,8 @@ def build_content(store: RunStore) -> LessonContent:
     return LessonContent(
         options=OPTIONS,
         questions=(
-            LessonQuestion(
-                "The model says:",
-                _write_choices(answers[0], f"{unknown} is unknown to it.{sure}"),
-                _find_option(answers[0]),
-            ),
-            LessonQuestion(
-                "The model says:",
-                _write_choices(answers[1], f"From step {negation} on, “not” changes its answer."),
-                _find_option(answers[1]),
-            ),
+            _build_question(answers[0], f"{unknown} is unknown to it.{sure}"),
+            _build_question(answers[1], f"From step {negation} on, “not” changes its answer."),
         ),
         stages=(
             LessonStage(
@@ -141,14 +133,16 @@ def _find_learned(steps: Sequence[dict[str, Any]], probe: int) -> int:
     return int(steps[min(last_wrong + 1, len(steps) - 1)]["step"])
 
 
-def _write_choices(positive: float, why: str) -> list[LessonChoice]:
+def _build_question(positive: float, why: str) -> LessonQuestion:
+    """Build the question for the answer of a model, with feedback on each choice; `why` explains the answer."""
     right = _find_option(positive)
     side = OPTIONS[right].partition(",")[0]
     feedback = [
         f"You found it. {why}" if option == right else f"{side} is right. {why}" if near else why
         for option, near in enumerate((place > 1) == (right > 1) for place in range(len(OPTIONS)))
     ]
-    return [LessonChoice(label, option, feedback[option]) for option, label in enumerate(OPTIONS)]
+    choices = [LessonChoice(label, option, feedback[option]) for option, label in enumerate(OPTIONS)]
+    return LessonQuestion("The model says:", choices, right)
 
 
 def _describe_record(record: dict[str, Any], asked: int) -> dict[str, Any]:

@@ -84,35 +84,27 @@ def build_content(store: RunStore) -> LessonContent:
     word, read = f"“{first.words[right]}”", f"“{first.words[first.read_most]}”"
     told, fixed = write_answer(classes, first.positive), write_answer(classes, second.alone[again])
     flipped, read_alone = (write_answer(classes, first.alone[place]) for place in (right, first.read_most))
+    ask, opposite = "Which word decides this answer?", classes[int(first.positive < 0.5)]
+    needed, example = f"As long as {word} stays, nothing flips it.", "No other words flip it."
+    if other_way is not None:
+        needed = f"You need {len(other_way)} other word{'s' if len(other_way) > 1 else ''}."
+        example = f"For example {lesson.join_words([first.words[place] for place in other_way])}."
     also = f"Without “{second.words[second.read_most]}”: {write_answer(classes, second.alone[second.read_most])}."
     return LessonContent(
         options=OPTIONS,
         questions=(
-            lesson.LessonQuestion("Which word decides this answer?", _write_choices(first, classes), right),
-            lesson.LessonQuestion("Which word decides this answer?", _write_choices(second, classes), again),
+            lesson.LessonQuestion(ask, _write_choices(first, classes), right),
+            lesson.LessonQuestion(ask, _write_choices(second, classes), again),
         ),
         stages=(
-            LessonStage(
-                "Which word decides this answer?",
-                f"The model says {told}. Without one word it says {classes[int(first.positive < 0.5)]}.",
-                "Reveal",
-            ),
+            LessonStage(ask, f"The model says {told}. Without one word it says {opposite}.", "Reveal"),
             LessonStage(
                 f"Without {word} the answer flips.",
                 f"Coloured bars: probability of {classes[1]} without the word. Dark bars: attention.",
                 "Now you remove",
                 reason=f"{read} gets most attention. Without it: {read_alone}.",
             ),
-            LessonStage(
-                f"Flip the answer, and keep {word}.",
-                "Click words to remove them. "
-                + (
-                    f"As long as {word} stays, nothing flips it."
-                    if other_way is None
-                    else f"You need {len(other_way)} other word{'s' if len(other_way) > 1 else ''}."
-                ),
-                "Predict again",
-            ),
+            LessonStage(f"Flip the answer, and keep {word}.", f"Click words to remove them. {needed}", "Predict again"),
             LessonStage(
                 "This answer is wrong. Which word decides it?",
                 f"The writer means {second.label}. The model says {write_answer(classes, second.positive)}.",
@@ -138,9 +130,7 @@ def build_content(store: RunStore) -> LessonContent:
         answers=(
             f"{word}. Without it: {flipped}.",
             f"Deciding: {word}. Most attention: {read}.",
-            "No other words flip it."
-            if other_way is None
-            else f"For example {lesson.join_words([first.words[place] for place in other_way])}.",
+            example,
             f"“{second.words[again]}”. Without it: {fixed}.",
         ),
         ways=(
