@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, escape_formula, signed
 from core.papers import reproduction, training_cells
 from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
-from core.papers.training_cells import RESULTS, TrainingCell
+from core.papers.training_cells import RESULTS, Tell, TrainingCell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
 from core.runs.background_jobs import Files, publish_progress
@@ -132,9 +132,7 @@ def _list_lacking(cell: TrainingCell) -> list[str]:
     return found
 
 
-def _train_missing(
-    cells: Sequence[TrainingCell], folder: Path, resume: bool, tell: Callable[[str, float | None], None], **how: Any
-) -> int:
+def _train_missing(cells: Sequence[TrainingCell], folder: Path, resume: bool, tell: Tell, **how: Any) -> int:
     begun = [name for name in dict.fromkeys(cell.group for cell in cells) if (folder / f"{name}.jsonl").exists()]
     if begun and not resume:
         raise InputError(f"{folder} has results of {', '.join(begun)}: --resume continues, --results NEW starts anew")

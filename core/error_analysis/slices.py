@@ -269,11 +269,9 @@ def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
         return {"others": None, "difference": None, "difference_interval": None}
     here = int(wrong[places].sum())
     there = int(wrong.sum()) - here
-    return {
-        "others": there / rest,
-        "difference": here / len(places) - there / rest,
-        "difference_interval": list(compute_newcombe(here, len(places), there, rest)),
-    }
+    ends = list(compute_newcombe(here, len(places), there, rest))
+    difference = here / len(places) - there / rest
+    return {"others": there / rest, "difference": difference, "difference_interval": ends}
 
 
 def _evaluate_classes(table: PredictionTable, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:

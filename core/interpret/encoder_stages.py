@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from core.exceptions import NotAvailable
 from core.interpret import forward_stages
-from core.interpret.forward_stages import Array, Dot, ForwardStage, StageMatrix, Sum, name_dimensions, to_float64
+from core.interpret.forward_stages import Array, Dot, ForwardStage, Names, StageMatrix, Sum, name_dimensions, to_float64
 from core.interpret.layer_stages import ShownHead, yield_layer_stages
 from core.models.attention import Attention
 from core.models.encoder import EncoderClassifier, FeedForward, Layer
@@ -86,7 +86,7 @@ def _detect_activation(module: nn.Module) -> Literal["relu", "gelu"]:
     raise NotAvailable(f"its layers use {type(module).__name__}, which Steps cannot compute; Sentence shows its maps")
 
 
-def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[str, ...]) -> ForwardStage:
+def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: Names) -> ForwardStage:
     """Build the embedding stage of a pretrained backbone: word, position and segment embeddings, and their norm."""
     entering, read, places = model.entering, torch.from_numpy(ids)[None], np.arange(len(ids))
     tables = dict(entering.named_children())
@@ -124,9 +124,9 @@ def _select_rows(table: nn.Module, rows: Array) -> Array:
 def yield_encoder_stages(
     model: EncoderClassifier,
     batch: Batch,
-    tokens: tuple[str, ...],
+    tokens: Names,
     place: tuple[int, int, int],
-    classes: tuple[str, ...],
+    classes: Names,
     change: Intervention,
 ) -> Iterator[ForwardStage]:
     """Yield the stages of an encoder's forward pass from embedding to logits, computed in float64.
@@ -160,9 +160,7 @@ def yield_encoder_stages(
     yield from _yield_upper_stages(model, record, tokens, classes, at, head)
 
 
-def build_embedding(
-    model: EncoderClassifier, record: Record, tokens: tuple[str, ...], change: Intervention
-) -> ForwardStage:
+def build_embedding(model: EncoderClassifier, record: Record, tokens: Names, change: Intervention) -> ForwardStage:
     """Build the embedding stage of an encoder: the input of the first layer as a sum of its parts."""
     values = {name: to_float64(each.value[0]) for name, each in record.values.items()}
     dimensions, first = name_dimensions(values["x"].shape[1]), int(model.class_token is not None)
@@ -192,12 +190,10 @@ def build_embedding(
         formula += f" + {each.formula}"
     rooted = rf"\sqrt{{{table.shape[1]}}}\," if model.scale != 1 else ""
     rule = Sum(tuple(parts), table.shape)
-    matrices = [
-        StageMatrix(name, each, tokens, dimensions, rule=rule if name == "x" else None) for name, each in values.items()
-    ]
-    reading = (
-        f"{', '.join(said[:-1])} and {said[-1]}." if len(said) > 1 else f"{said[0]}; this model adds no positions."
-    )
+    rules = {"x": rule}
+    matrices = [StageMatrix(name, each, tokens, dimensions, rule=rules.get(name)) for name, each in values.items()]
+    last = f" and {said[-1]}" if len(said) > 1 else "; this model adds no positions"
+    reading = f"{', '.join(said[:-1]) or said[0]}{last}."
     reading += " A class token, learned, stands before the text." * first
     return ForwardStage("embedding", "Embedding", (f"x_i = {rooted}{row}{formula}", *lines), reading, tuple(matrices))
 
@@ -213,7 +209,7 @@ SAID = {
 
 
 def _yield_upper_stages(
-    model: EncoderClassifier, record: Record, tokens: tuple[str, ...], classes: tuple[str, ...], at: int, head: int
+    model: EncoderClassifier, record: Record, tokens: Names, classes: Names, at: int, head: int
 ) -> Iterator[ForwardStage]:
     """Yield the stages of an encoder's forward pass after its last layer: final norm, head, pooling and classifier."""
     z, h = (to_float64(record.values[name].value[0]) for name in "zh")
@@ -229,9 +225,8 @@ def _yield_upper_stages(
         matrix = stages[0].matrices[-1]
     if attention is not None:
         stages.append(_build_head_attention(attention, inside, matrix, min(head, attention.heads - 1)))
-    stages += forward_stages.build_pooling(
-        model.head, inside, stages[-1].matrices[-1] if stages else final, lead=not stages
-    )
+    pooled = stages[-1].matrices[-1] if stages else final
+    stages += forward_stages.build_pooling(model.head, inside, pooled, lead=not stages)
     stages += forward_stages.yield_classifier(model.head, inside, stages[-1].matrices[-1], classes)
     first = stages[0]
     yield ForwardStage(first.key, first.title, (*lines, *first.formulas), passes + first.reading, first.matrices)
@@ -275,13 +270,12 @@ def _build_head_attention(attention: HeadAttention, record: Record, read: StageM
     joined, out = (to_float64(record.values[name].value[0]) for name in ("joined", "a"))
     tokens, width = read.rows, q.shape[1]
     scores = Dot(q * math.sqrt(width), k.T, scale=1 / math.sqrt(width))
+    made = forward_stages.make_linear_rule(joined, attention.out)
     matrices = (
         read,
         StageMatrix("s", scores.compute_values(), tokens, tokens, "score", scores),
         StageMatrix("A", maps, tokens, tokens, "weight", forward_stages.Softmax(scores.compute_values())),
-        StageMatrix(
-            "a", out, tokens, name_dimensions(out.shape[1]), rule=forward_stages.make_linear_rule(joined, attention.out)
-        ),
+        StageMatrix("a", out, tokens, name_dimensions(out.shape[1]), rule=made),
     )
     formulas = (
         rf"s_{{ij}} = \frac{{q_i\cdot k_j}}{{\sqrt{{{width}}}}},\quad A = \operatorname{{softmax}}(s)",

@@ -14,7 +14,7 @@ from core.formatting import count, number
 from core.interpret import forward_stages
 from core.interpret.encoder_stages import copy_to_float64, stack_windows, yield_encoder_stages
 from core.interpret.explain_context import ExplainContext
-from core.interpret.forward_stages import ONE, Array, Dot, ForwardStage, StageMatrix, Sum, name_dimensions, to_float64
+from core.interpret.forward_stages import ONE, Array, ForwardStage, Names, StageMatrix, Sum, name_dimensions, to_float64
 from core.interpret.sentence_inspection import CLASS_TOKEN, LAST_TOKEN, PADDING
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier
@@ -28,9 +28,7 @@ from core.text.token_table import to_batch
 from core.text.tokenizer import Encoding
 
 
-def yield_plain_stages(
-    model: Plain, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def yield_plain_stages(model: Plain, batch: Batch, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     """Yield the forward-pass stages, from embedding or counts to logits, of a model without attention."""
     ids = batch.ids[0].cpu().numpy()
     if isinstance(model, BiLSTM):
@@ -49,7 +47,7 @@ def yield_plain_stages(
         yield forward_stages.build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
 
 
-def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> ForwardStage:
+def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: Names) -> ForwardStage:
     x = to_float64(model.embedding(batch.ids)[0])
     reading = "Each token is a row of numbers, learned; its place is not in them."
     names = name_dimensions(x.shape[1])
@@ -64,9 +62,7 @@ def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens
     return ForwardStage("embedding", "Embedding", ("x_i = E_i + S_{s(i)}",), reading, (*parts, made))
 
 
-def _yield_recurrent(
-    model: BiLSTM, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def _yield_recurrent(model: BiLSTM, batch: Batch, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     yield _build_embedding(model, batch, tokens)
     record = record_forward(model, batch)
     forward, backward = (to_float64(record.values[name].value[0]) for name in "fb")
@@ -84,7 +80,7 @@ def _yield_recurrent(
 
 
 def _yield_convolutional(
-    model: ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
+    model: ConvolutionClassifier, batch: Batch, tokens: Names, classes: Names
 ) -> Iterator[ForwardStage]:
     embedding, record = _build_embedding(model, batch, tokens), record_forward(model, batch)
     yield embedding
@@ -92,16 +88,16 @@ def _yield_convolutional(
     for width, branch in model.branches.items():
         convolution, (name, made) = cast(Convolution, branch), list(record.values.items())[len(found)]
         weight = to_float64(convolution.weight).transpose(2, 1, 0).reshape(-1, convolution.out_channels)
-        rule = Dot(stack_windows(embedding.made, int(width)), weight, to_float64(convolution.bias), after="relu")
+        windows = stack_windows(embedding.made, int(width))
+        rule = forward_stages.Dot(windows, weight, to_float64(convolution.bias), after="relu")
         values, names = to_float64(made.value[0]), name_dimensions(convolution.out_channels)
         found.append(StageMatrix(name, values, tokens, names, rule=rule))
     reading = f"Each column looks for a pattern of {', '.join(model.branches)} tokens; large where it stands."
     yield ForwardStage("convolutions", "Convolutions", (made.formula,), reading, tuple(found))
     joined = np.concatenate([each.values for each in found], 1)
     values = to_float64(record.get_part("head").values["p"].value)
-    vector = StageMatrix(
-        "p", values, ONE, name_dimensions(joined.shape[1]), rule=forward_stages.Largest(joined, tokens)
-    )
+    largest = forward_stages.Largest(joined, tokens)
+    vector = StageMatrix("p", values, ONE, name_dimensions(joined.shape[1]), rule=largest)
     reading = "The strongest trace of each pattern, wherever it stands."
     yield ForwardStage("largest", "Largest", (r"p_c = \max_i\ C_{i,c}",), reading, (vector,))
     yield from forward_stages.yield_classifier(model.head, record.get_part("head"), vector, classes)
@@ -114,9 +110,7 @@ def record_forward(model: Plain, batch: Batch) -> Record:
     return record
 
 
-def _yield_lexicon(
-    model: LexiconClassifier, polarity: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def _yield_lexicon(model: LexiconClassifier, polarity: Array, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     lexicons = polarity.shape[1] // 3
     apart = [part for k in range(lexicons) for part in ((polarity[:, [3 * k]],), (-1.0, polarity[:, [3 * k + 2]]))]
     rule = Sum(tuple(apart), (len(tokens), 1))
@@ -126,7 +120,7 @@ def _yield_lexicon(
     formula = r"v_i = \rho_i^{+} - \rho_i^{-}" if lexicons == 1 else r"v_i = \sum_k (\rho_i^{(k)+} - \rho_i^{(k)-})"
     yield ForwardStage("valences", "Valences", (formula,), reading, (known, valence))
     many = len(tokens)
-    both = Dot(valence.values.T, np.stack([np.ones(many), np.full(many, 1 / many)], 1))
+    both = forward_stages.Dot(valence.values.T, np.stack([np.ones(many), np.full(many, 1 / many)], 1))
     features = StageMatrix("f", both.compute_values(), ONE, ("sum", "mean"), rule=both)
     formula = r"f = \big(\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big)"
     yield ForwardStage("pool", "Pool", (formula,), "The sum and the mean of the valences.", (features,))
@@ -137,16 +131,12 @@ WEIGHED = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
 BLOCKS = ("first", "second", "difference", "product")
 
 
-def _yield_pair(
-    model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def _yield_pair(model: BagOfPairs, ids: Array, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     """Yield the bag-of-n-grams stages of a pair of texts: each text alone, then their difference and product."""
     second = number_segments(torch.from_numpy(ids)[None])[0].numpy() == 1
     own = [np.flatnonzero(part & (ids != model.mark)) for part in (~second, second)]
-    texts = [
-        _weigh_ngrams(model, ids[places], tuple(tokens[place] for place in places), number)
-        for number, places in enumerate(own, start=1)
-    ]
+    words = [tuple(tokens[place] for place in places) for places in own]
+    texts = [_weigh_ngrams(model, ids[own[i]], words[i], i + 1) for i in (0, 1)]
     reading = "Each text by itself: rare n-grams weigh more, and its weights are divided by the length of its vector."
     shown = tuple(matrix for _, found in texts for matrix in found if len(matrix.rows))
     yield ForwardStage("weights", "Weights", (WEIGHED,), reading, shown)
@@ -168,7 +158,7 @@ def _yield_pair(
 
 
 def _weigh_ngrams(
-    model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], number: int = 0
+    model: BagOfNgrams, ids: Array, tokens: Names, number: int = 0
 ) -> tuple[Array, tuple[StageMatrix, ...]]:
     """Return the n-grams of a text in order of first occurrence, and the matrices of their TF-IDF weights."""
     grams, first, counts = np.unique(ids, return_index=True, return_counts=True)
@@ -255,12 +245,10 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
     return found[0], found[1], found[2]
 
 
-def _build_tokens(
-    encoding: Encoding, read: Batch, tokens: tuple[str, ...], size: int, *, counted: bool
-) -> ForwardStage:
+def _build_tokens(encoding: Encoding, read: Batch, tokens: Names, size: int, *, counted: bool) -> ForwardStage:
     """Build the first forward-pass stage, the tokens of a text with their ids."""
-    words: tuple[tuple[str, ...], ...] = ()
-    columns: tuple[str, ...] = ("id",)
+    words: tuple[Names, ...] = ()
+    columns: Names = ("id",)
     ids = read.ids[0].cpu().numpy()
     if read.tags is not None:
         names = ("–", *TAGS, "class")

@@ -113,12 +113,10 @@ def yield_layer_stages(chosen: ShownHead) -> Iterator[ForwardStage]:
 
 def _build_queries(chosen: ShownHead) -> ForwardStage:
     attention, at = chosen.layer.attention, chosen.at
-    x, q, k = (chosen.read_value(each) for each in "xqk")
+    x, q, k, h = (chosen.read_value(each) for each in "xqkh")
     first = (chosen.component * attention.heads + chosen.head) * q.shape[1]
     part = slice(first, first + q.shape[1])
-    before = (
-        forward_stages.make_norm_rule(chosen.read_value("h"), chosen.layer.attention_norm) if chosen.layer.pre else None
-    )
+    before = forward_stages.make_norm_rule(h, chosen.layer.attention_norm) if chosen.layer.pre else None
     matrices = [
         chosen.make_vectors("x", x, before),
         chosen.make_vectors(f"q{at}", q, make_linear_rule(x, attention.query, part)),

@@ -140,11 +140,8 @@ def build_content(store: RunStore) -> LessonContent:
 def _choose_texts(store: RunStore) -> list[str]:
     """Return sentences of fitting length with sure answers, evenly over the split."""
     frame = lesson.read_split(store, RUN, SPLIT)
-    fit = [
-        text
-        for text in frame[frame["confidence"] > SURE]["text"]
-        if LEAST_WORDS <= len(find_words(text)) <= lesson.MOST_WORDS
-    ]
+    sure = frame[frame["confidence"] > SURE]["text"]
+    fit = [text for text in sure if LEAST_WORDS <= len(find_words(text)) <= lesson.MOST_WORDS]
     return [fit[place] for place in np.linspace(0, len(fit) - 1, min(SAMPLE, len(fit))).astype(int)]
 
 
@@ -182,11 +179,9 @@ def _write_choices(sentence: _TestedSentence) -> list[LessonChoice]:
     if sentence.curves[1 - right, sentence.step] >= 0.5:
         wrong = f"Without its first {words} the answer is still {sentence.answer} {bad}."
     found = f"You found it. Without its first {words}: {sentence.answer} {good}."
+    told = [(int(place != right), found if place == right else wrong) for place in range(len(LETTERS))]
     return [
-        *(
-            LessonChoice(f"Explanation {letter}", int(place != right), found if place == right else wrong)
-            for place, letter in enumerate(LETTERS)
-        ),
+        *(LessonChoice(f"Explanation {letter}", *each) for letter, each in zip(LETTERS, told, strict=True)),
         LessonChoice("Both", 2, f"They differ. Without the first {words}, one leaves {good}, the other {bad}."),
         LessonChoice("Neither", 3, f"One does. Without the first {words} of {LETTERS[right]}: {good}."),
     ]

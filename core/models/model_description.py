@@ -87,11 +87,8 @@ def list_features(config: ModelConfig) -> tuple[str, ...]:
         return _OF_FAMILY[config.family]
     found = list_parts(config, vocabulary=0, classes=2)
     attention = next(part for part in found if part.key == "attention")
-    return (
-        *_OF_FAMILY.get(config.family, ()),
-        *(term.name for term in attention.terms),
-        *(part.mark for part in found if part.mark),
-    )
+    names = *(term.name for term in attention.terms), *(part.mark for part in found if part.mark)
+    return *_OF_FAMILY.get(config.family, ()), *names
 
 
 def describe_addition(config: ModelConfig) -> str:
@@ -104,17 +101,14 @@ def describe_addition(config: ModelConfig) -> str:
         found.append(f"adds {part.components - 1} attention map{'s' * (part.components > 2)}{sign}")
     elif part.mixing != "single":
         found.append("subtracts an attention map")
-    if part.lexical != "none":
-        found.append("lexicon in the attention")
-    if config.position == "polarity-aware":
-        found.append("polarity in positions")
-    if part.gate:
-        found.append("gates")
-    if config.head.kernels:
-        found.append("convolutions on top")
-    if part.rotary:
-        found.append("rotary positions")
-    return ", ".join(found) or "plain attention"
+    further = {
+        "lexicon in the attention": part.lexical != "none",
+        "polarity in positions": config.position == "polarity-aware",
+        "gates": part.gate,
+        "convolutions on top": config.head.kernels,
+        "rotary positions": part.rotary,
+    }
+    return ", ".join([*found, *(words for words, there in further.items() if there)]) or "plain attention"
 
 
 def _yield_encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
@@ -147,10 +141,8 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
     alone = (EquationLine(embedded, "What enters the first layer."),) if config.position == "none" else ()
     yield ModelPart("embedding", "Embedding", detail, (vocabulary + first) * d, lines=alone)
     if config.ngram_buckets:
-        mean = EquationLine(
-            r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
-            "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
-        )
+        words = "The mean over the 3- to 5-grams of the word, each with the row of its bucket."
+        mean = EquationLine(r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}", words)
         detail = f"of 3 to 5 letters, {count(config.ngram_buckets)} buckets × {d}, their mean added"
         size, mark = config.ngram_buckets * d, "character n-grams"
         yield ModelPart("ngrams", "Character n-grams", detail, size, mark=mark, lines=(mean,))
@@ -217,9 +209,8 @@ def _yield_output(config: ModelConfig, classes: int) -> Iterator[ModelPart]:
         token = "r_i"
     if head.attention_heads:
         heads, mark = f"{head.attention_heads} heads", "attention in the head"
-        line = EquationLine(
-            rf"a_i = \operatorname{{Attention}}({token[0].upper()})_i", f"One more attention, of {heads}."
-        )
+        latex = rf"a_i = \operatorname{{Attention}}({token[0].upper()})_i"
+        line = EquationLine(latex, f"One more attention, of {heads}.")
         detail, size = f"{heads} over {joined}", 4 * joined * (joined + 1)
         yield ModelPart("head-attention", "Attention of the head", detail, size, mark=mark, lines=(line,))
         token = "a_i"
@@ -262,10 +253,8 @@ def _yield_bilstm(config: ModelConfig, vocabulary: int, classes: int) -> Iterato
         detail = f"{s} states forwards, {s} backwards"
         yield ModelPart("recurrence", "LSTM, both directions", detail, 2 * 4 * s * (inner + s + 2))
     above = f", in the top one of {config.layers} layers" if config.layers > 1 else ""
-    states = EquationLine(
-        r"h = \big[\overrightarrow{\mathrm{LSTM}}(x)_T;\ \overleftarrow{\mathrm{LSTM}}(x)_1\big]",
-        f"The last state of each direction{above}.",
-    )
+    latex = r"h = \big[\overrightarrow{\mathrm{LSTM}}(x)_T;\ \overleftarrow{\mathrm{LSTM}}(x)_1\big]"
+    states = EquationLine(latex, f"The last state of each direction{above}.")
     yield ModelPart("pooling", "Last states", "of both directions", lines=(states,))
     yield from _yield_classifier(config, 2 * s, classes, "h", "A linear map.")
 
@@ -287,10 +276,9 @@ def _yield_cnn(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[M
 
 
 def _yield_lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
-    valences = EquationLine(
-        r"f = \big(\textstyle\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big),\quad v_i=\rho_i^{+}-\rho_i^{-}", "Valences."
-    )
-    yield ModelPart("valences", "Valences", "of the words in the lexicon: sum and mean", lines=(valences,))
+    latex = r"f = \big(\textstyle\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big),\quad v_i=\rho_i^{+}-\rho_i^{-}"
+    valences = (EquationLine(latex, "Valences."),)
+    yield ModelPart("valences", "Valences", "of the words in the lexicon: sum and mean", lines=valences)
     line = EquationLine(r"\mathrm{logits} = W f + b", "Logistic regression.")
     yield ModelPart("classifier", "Classifier", f"2 numbers → {classes} classes", 2 * classes + classes, lines=(line,))
 
@@ -298,10 +286,8 @@ def _yield_lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterat
 def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
     """Yield descriptions of the two parts of a TF-IDF model: n-gram counts, and the linear classifier."""
     counts, solver = (title[0].upper() + title[1:] for title in _OF_FAMILY[config.family])
-    weights = EquationLine(
-        r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g",
-        "The weight of each word, pair of neighbours and character n-gram in a text.",
-    )
+    words = "The weight of each word, pair of neighbours and character n-gram in a text."
+    weights = EquationLine(r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g", words)
     detail = "of words and of pairs of neighbours; with text.char_ngrams also of parts of words"
     yield ModelPart("counts", counts, detail, lines=(weights,))
     line = EquationLine(r"\mathrm{logits} = W\,x/\lVert x\rVert + b", "A linear map.")
@@ -313,9 +299,8 @@ COMBINED = "Each map weighs the values; λ weights the maps."
 
 def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
     """List descriptions of how a head combines and normalises its attention maps, in the order of these steps."""
-    return tuple(
-        term for say in (_describe_mixing, _describe_row_norm, _describe_head_norm) if (term := say(part, width))
-    )
+    found = (describe(part, width) for describe in (_describe_mixing, _describe_row_norm, _describe_head_norm))
+    return tuple(filter(None, found))
 
 
 def _describe_mixing(part: AttentionConfig, width: int) -> Term | None:
@@ -392,7 +377,5 @@ def _describe_head_norm(part: AttentionConfig, width: int) -> Term | None:
         scale = r"(1-\lambda_{\mathrm{init}})"
     if part.mixing == "additive" and part.components > 1:
         scale = r"\frac{1}{1+\sum_n\lambda_{n,\mathrm{init}}}"
-    norm = rf"{scale}\,\operatorname{{RMSNorm}}"
-    return Term(
-        "head norm", "RMSNorm of each head's output", width // part.heads, lambda each: each._replace(norm=norm)
-    )
+    norm, size = rf"{scale}\,\operatorname{{RMSNorm}}", width // part.heads
+    return Term("head norm", "RMSNorm of each head's output", size, lambda formula: formula._replace(norm=norm))

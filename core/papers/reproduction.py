@@ -364,7 +364,9 @@ def _compare_trained(
     if row is None:
         return found | {"verdict": BASELINE}
     if not measured.points:
-        return found | {"difference": mean - row.value, "verdict": _judge_p(mean, row.value, n)}
+        alike = (mean < LEVEL) == (row.value < LEVEL)  # both or neither significant; fewer than six pairs can never be
+        verdict = INCONCLUSIVE if n < LEAST else AGREES if alike else DIFFERS
+        return found | {"difference": mean - row.value, "verdict": verdict}
     share = row.value * (100 if raw == 1 else 1)
     sampling = _add_rows(measured, share / 100, mean, recipe["tests"][row.dataset], model)
     return found | judge_difference(values, share, sampling, upward=measured.upward)
@@ -381,13 +383,6 @@ def _add_rows(measured: Measured, reported: float, ours: float, tests: int, mode
     sides = [(reported, tests), *([] if varied else [(ours, model.tests)])]
     of_row = [measured.variance if measured.variance is not None else value * (1 - value) for value, _ in sides]
     return sum(1e4 * each / (rows * measured.share) for each, (_, rows) in zip(of_row, sides, strict=True))
-
-
-def _judge_p(ours: float, reported: float, pairs: int) -> str:
-    """Return the verdict on a p-value: both or neither significant; fewer than six pairs can never be."""
-    if pairs < LEAST:
-        return INCONCLUSIVE
-    return AGREES if (ours < LEVEL) == (reported < LEVEL) else DIFFERS
 
 
 def _describe_seeds(model: TrainedModel, measured: Measured, what: str) -> list[str]:
