@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, escape_formula, signed
 from core.papers import reproduction, training_cells
 from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
-from core.papers.training_cells import RESULTS, TrainingCell
+from core.papers.training_cells import RESULTS, Tell, TrainingCell
 from core.preset_catalog import find_paper
 from core.runs.backbones import find_backbone
 from core.runs.background_jobs import Files, publish_progress
@@ -76,11 +76,8 @@ def reproduce(  # noqa: PLR0913 - each is an option that a person types by name
     own = Path(results) if results else (store or RunStore()).folder / FOLDER
     folders = [own] if results else [RESULTS, own]
     if run or dry_run:
-        missing = [
-            cell
-            for cell in list_missing(key, table, folders, seeds or 0, scale)
-            if cell.name.startswith(tuple(models) or "")
-        ]
+        every = list_missing(key, table, folders, seeds or 0, scale)
+        missing = [cell for cell in every if cell.name.startswith(tuple(models) or "")]
         if dry_run:
             return {"paper": key, **_describe_missing(missing)}
         with publish_progress(Files(own, name_job(key, table)), on_progress) as tell:
@@ -117,11 +114,9 @@ def list_missing(paper: str, table: str, folders: Sequence[Path], seeds: int, sc
 
 def _describe_missing(cells: Sequence[TrainingCell]) -> dict[str, Any]:
     keys = ("group", "data", "name", "model", "settings", "seed")
-    rows = [
-        {**{key: getattr(cell, key) for key in keys}, "needs": cell.needs, "hours": cell.seconds / 3600}
-        for cell in cells
-    ]
-    lacks = {reason: None for cell in cells for reason in _list_lacking(cell)}
+    about = [{key: getattr(cell, key) for key in keys} for cell in cells]
+    rows = [row | {"needs": cell.needs, "hours": cell.seconds / 3600} for row, cell in zip(about, cells, strict=True)]
+    lacks = dict.fromkeys(reason for cell in cells for reason in _list_lacking(cell))
     return {"cells": rows, "hours": sum(cell.seconds for cell in cells) / 3600, "lacks": list(lacks)}
 
 
@@ -137,9 +132,7 @@ def _list_lacking(cell: TrainingCell) -> list[str]:
     return found
 
 
-def _train_missing(
-    cells: Sequence[TrainingCell], folder: Path, resume: bool, tell: Callable[[str, float | None], None], **how: Any
-) -> int:
+def _train_missing(cells: Sequence[TrainingCell], folder: Path, resume: bool, tell: Tell, **how: Any) -> int:
     begun = [name for name in dict.fromkeys(cell.group for cell in cells) if (folder / f"{name}.jsonl").exists()]
     if begun and not resume:
         raise InputError(f"{folder} has results of {', '.join(begun)}: --resume continues, --results NEW starts anew")
@@ -253,32 +246,16 @@ def format_grid(form: str, title: str, rows: Sequence[Mapping[str, Any]], note: 
         lines.insert(1, f"|{'---|' * len(head)}")
         return "\n".join([*([f"**{title}**", ""] if title else []), *lines, "", *textwrap.wrap(note, 120)])
     body = [" & ".join(map(escape_latex, row)) + r" \\" for row in cells]
-    start = [
-        r"\begin{table}",
-        rf"\caption{{{escape_latex('. '.join((title, note)))}}}",
-        rf"\begin{{tabular}}{{{'l' * len(head)}}}",
-    ]
+    caption, columns = escape_latex(". ".join((title, note))), "l" * len(head)
+    start = [r"\begin{table}", rf"\caption{{{caption}}}", rf"\begin{{tabular}}{{{columns}}}"]
     return "\n".join([*start, r"\hline", body[0], r"\hline", *body[1:], r"\hline", r"\end{tabular}", r"\end{table}"])
 
 
 _LATEX = {
     **{sign: rf"\{sign}" for sign in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\u2212": "$-$",
-    "\u202f": r"\,",
-    **{
-        sign: f"${code}$"
-        for sign, code in (
-            ("∞", r"\infty"),
-            ("λ", r"\lambda"),
-            ("σ", r"\sigma"),
-            ("±", r"\pm"),
-            ("×", r"\times"),
-            ("·", r"\cdot"),
-        )
-    },
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"\u2212": "$-$", "\u202f": r"\,", "∞": r"$\infty$", "λ": r"$\lambda$", "σ": r"$\sigma$"},
+    **{"±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$"},
 }
 
 

@@ -86,13 +86,11 @@ def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
 
 
 def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[str]) -> bool:
-    size = len(words)
-    for word in _select_rarest(words, frequency):
-        for other in index.get(word, ()):
-            if SHARED * size <= OF * len(other) and SHARED * len(other) <= OF * size:
-                shared = len(words & other)
-                if OF * shared >= SHARED * (size + len(other) - shared):
-                    return True
+    for other in (other for word in _select_rarest(words, frequency) for other in index.get(word, ())):
+        if SHARED * len(words) <= OF * len(other) and SHARED * len(other) <= OF * len(words):
+            shared = len(words & other)
+            if OF * shared >= SHARED * (len(words) + len(other) - shared):
+                return True
     return False
 
 
@@ -333,16 +331,9 @@ def find_shared(
     first = order[votes[order] > 0][:most]
     rows = training.rows[first] if len(first) else np.empty(0, np.int64)
     labels = np.array(training.named, object)[training.rows[at]] if at.size else np.empty((len(places), 0), object)
-    found = pd.DataFrame(
-        {
-            "row": rows,
-            "text": [training.texts[row] for row in rows],
-            "label": [training.named[row] for row in rows],
-            "near": votes[first],
-            "share": votes[first] / max(1, len(places)),
-            "likeness": mean[first],
-        }
-    )
+    about = {"row": rows, "text": [training.texts[at] for at in rows], "label": [training.named[at] for at in rows]}
+    numbers = {"near": votes[first], "share": votes[first] / max(1, len(places)), "likeness": mean[first]}
+    found = pd.DataFrame(about | numbers)
     true, said = (_compute_share(labels, table.frame[name].to_numpy(object)[places]) for name in ("true", "predicted"))
     return SharedNeighbors(found, n, len(places), len(known), at.shape[1], true, said)
 

@@ -63,9 +63,8 @@ def find_removable_words(text: str) -> list[Span]:
     """Return the span of each word that can be deleted alone: no marks, and a word with a hyphen is one word."""
     found: list[Span] = []
     for start, end in find_word_spans(text):
-        if not any(
-            unicodedata.category(sign)[0] in "LN" or unicodedata.category(sign) == "So" for sign in text[start:end]
-        ):
+        kinds = [unicodedata.category(sign) for sign in text[start:end]]
+        if not any(kind[0] in "LN" or kind == "So" for kind in kinds):
             continue
         between = text[found[-1][1] : start] if found else ""
         if between and set(between) <= JOINTS:
@@ -117,9 +116,8 @@ def find_flips(
             if not found[row] and len(words) > size
             for places in combinations(range(len(words)), size)
         ]
-        chances = predict(
-            [remove_words(texts[row][0], [texts[row][1][place] for place in each]) for row, each in asked]
-        )
+        gone = [(texts[row][0], [texts[row][1][place] for place in places]) for row, places in asked]
+        chances = predict([remove_words(*each) for each in gone])
         flips: dict[int, list[tuple[int, float, tuple[int, ...]]]] = {}
         for (row, places), each in zip(asked, chances, strict=True):
             if each.argmax() != given[row]:
@@ -389,20 +387,12 @@ def build_question(
     predict = make_predict(loaded)
     found = predict_subsets(predict, text, most)
     shares = [loaded.tokenizer.compute_unknown_share(text[start:end]) or 0.0 for start, end in found.words]
+    unknown = tuple(place for place, share in enumerate(shares) if share > 0)
     [flip] = find_flips(predict, [(text, [found.words[place] for place in found.subset])], common)
-    return Question(
-        text,
-        label,
-        loaded.record.classes[found.predicted],
-        kind,
-        split,
-        found.words,
-        tuple(place for place, share in enumerate(shares) if share > 0),
-        tuple(found.effects.round(DIGITS).tolist()),
-        tuple(found.subset[place] for place in flip),
-        found.subset,
-        tuple(map(tuple, found.scores.T.round(DIGITS).tolist())),
-    )
+    effects, gone = tuple(found.effects.round(DIGITS).tolist()), tuple(found.subset[place] for place in flip)
+    scores = tuple(map(tuple, found.scores.T.round(DIGITS).tolist()))
+    about = text, label, loaded.record.classes[found.predicted], kind, split
+    return Question(*about, found.words, unknown, effects, gone, found.subset, scores)
 
 
 def ask_sentence(loaded: LoadedRun, text: str, label: str = "", common: Collection[str] = ()) -> Question:

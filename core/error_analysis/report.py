@@ -84,9 +84,8 @@ class Risk:
 
         def find_end(target: float) -> float:
             """Return the risk ratio at which the score statistic equals `target`."""
-            return math.exp(
-                scipy.optimize.brentq(lambda log: self._compute_score(math.exp(log)) - target, *ends, xtol=1e-12)
-            )
+            root = scipy.optimize.brentq(lambda log: self._compute_score(math.exp(log)) - target, *ends, xtol=1e-12)
+            return math.exp(root)
 
         ends = -math.log(_FAR), math.log(_FAR)
         low = 0.0 if self._compute_score(1 / _FAR) <= z else find_end(z)
@@ -174,11 +173,8 @@ def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
     tried = list(_count_pairs(options, wrong))
     tested = [(each, found) for each, found in tried if found.enough]
     steps = apply_holm([found.p for _, found in tested])
-    kept = [
-        (each, found, step)
-        for (each, found), step in zip(tested, steps, strict=True)
-        if step.p < ALPHA and found.ratio > 1 and _is_worse(each, wrong, len(tested))
-    ]
+    every = [(each, found, step) for (each, found), step in zip(tested, steps, strict=True) if step.p < ALPHA]
+    kept = [one for one in every if one[1].ratio > 1 and _is_worse(one[0], wrong, len(tested))]
     listed: list[tuple[np.ndarray, FoundSlice]] = []
     for each, found, step in sorted(kept, key=lambda one: (-one[1].excess, len(one[0]))):
         has = np.all([option.has for option in each], axis=0)

@@ -21,21 +21,14 @@ from core import json_store
 from core.atomic import convert_os_errors, make_folder, write_text
 from core.data.dataset import Task
 from core.data.findings import shorten
+from core.error_analysis import selection as selections
 from core.error_analysis.annotation_store import get_timestamp
 from core.error_analysis.codebook import get_data_name
 from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
 from core.error_analysis.query import is_private_rule
 from core.error_analysis.report import compute_rate
 from core.error_analysis.row_annotations import Annotations
-from core.error_analysis.selection import (
-    PickedRows,
-    Selection,
-    describe_selection,
-    parse_selection,
-    read_picked,
-    select_rows,
-    store_picked,
-)
+from core.error_analysis.selection import PickedRows, Selection, parse_selection, read_picked, select_rows, store_picked
 from core.error_analysis.tags import TableTags
 from core.evaluation.intervals import compute_intervals, compute_newcombe, list_class_intervals
 from core.evaluation.metrics import HALF, evaluate, evaluate_classes
@@ -276,11 +269,9 @@ def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
         return {"others": None, "difference": None, "difference_interval": None}
     here = int(wrong[places].sum())
     there = int(wrong.sum()) - here
-    return {
-        "others": there / rest,
-        "difference": here / len(places) - there / rest,
-        "difference_interval": list(compute_newcombe(here, len(places), there, rest)),
-    }
+    ends = list(compute_newcombe(here, len(places), there, rest))
+    difference = here / len(places) - there / rest
+    return {"others": there / rest, "difference": difference, "difference_interval": ends}
 
 
 def _evaluate_classes(table: PredictionTable, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
@@ -342,7 +333,7 @@ def report_slice(
     except (InputError, RunDamaged) as error:
         nothing = dict.fromkeys(_NUMBERS) | {name: {} for name in _MEASURED} | {"lacks": ""}
         return {**about, "where": list(asked.rules), "said": ", ".join(asked.rules), **nothing, "problem": str(error)}
-    said = describe_selection(found.clauses, found.group)
+    said = selections.describe_selection(found.clauses, found.group)
     numbers = {
         **compute_rate(table.wrong[found.places]),
         "share": len(found.places) / len(table) if len(table) else 0.0,

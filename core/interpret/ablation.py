@@ -86,15 +86,9 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
     notes, kept = reader.write_notes(text, encoding), len(encoding.tokens)
     if kept > MOST_TOKENS and "gates" in model.provides:
         notes.append(f"Gates are closed of the first {count(MOST_TOKENS)} of {count(kept)} tokens.")
-    return AblationEffects(
-        text=text,
-        target=reader.classes[place],
-        probabilities=reader.name_probabilities(said),
-        log_odds=whole,
-        tokens=(CLASS_TOKEN,) * first + tuple(encoding.tokens),
-        parts=tuple(replace(part, zero=zero, mean=mean) for (part, _), zero, mean in effects),
-        note=" ".join(notes),
-    )
+    parts = tuple(replace(part, zero=zero, mean=mean) for (part, _), zero, mean in effects)
+    chances, read = reader.name_probabilities(said), (CLASS_TOKEN,) * first + tuple(encoding.tokens)
+    return AblationEffects(text, reader.classes[place], chances, whole, read, parts, " ".join(notes))
 
 
 def _predict_log_odds(
@@ -208,21 +202,12 @@ def patch_activations(reader: ExplainContext, text: str, donor: str, target: str
         notes.append(f"Patched are the first {count(MOST_TOKENS)} of {read} tokens.")
     if reader.mix_weight is not None:
         notes.append("TF-IDF is mixed into the answer: its part stays that of the first text.")
-    return Patches(
-        text=text,
-        donor=donor,
-        target=reader.classes[place],
-        probabilities=reader.name_probabilities(said),
-        donor_probabilities=reader.name_probabilities(other),
-        log_odds=whole,
-        donor_log_odds=float(compute_log_odds(other.probabilities, place, reader.task)[0]),
-        tokens=before + tuple(ours.tokens),
-        donor_tokens=before + tuple(theirs.tokens),
-        patches=tuple(
-            replace(patch, log_odds=each, moved=each - whole) for (patch, _), each in zip(places, found, strict=True)
-        ),
-        note=" ".join(notes),
-    )
+    pairs = zip(places, found, strict=True)
+    patches = tuple(replace(patch, log_odds=each, moved=each - whole) for (patch, _), each in pairs)
+    chances = reader.name_probabilities(said), reader.name_probabilities(other)
+    odds = whole, float(compute_log_odds(other.probabilities, place, reader.task)[0])
+    words = before + tuple(ours.tokens), before + tuple(theirs.tokens)
+    return Patches(text, donor, reader.classes[place], *chances, *odds, *words, patches, " ".join(notes))
 
 
 def _iterate_places(
@@ -309,18 +294,11 @@ def compute_lambda_curves(
         left = iter(_predict_log_odds(reader, "lambdas", batch, changes, ask))
     curves = []
     for line in lines:
-        odds = [next(left) for _ in line.values]
-        chances = 1 / (1 + np.exp(-np.array(odds)))
-        curves.append(replace(line, log_odds=tuple(odds), probabilities=tuple(chances.tolist())))
+        odds = tuple(next(left) for _ in line.values)
+        curves.append(replace(line, log_odds=odds, probabilities=tuple((1 / (1 + np.exp(-np.array(odds)))).tolist())))
     notes = [*reader.write_notes(text, encoding), *([VARIES] if own.varies else [])]
-    return LambdaCurves(
-        text=text,
-        target=reader.classes[place],
-        probabilities=reader.name_probabilities(said),
-        log_odds=whole,
-        curves=tuple(curves),
-        note=" ".join(notes),
-    )
+    chances = reader.name_probabilities(said)
+    return LambdaCurves(text, reader.classes[place], chances, whole, tuple(curves), " ".join(notes))
 
 
 def _prepare_curve(

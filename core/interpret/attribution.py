@@ -5,7 +5,7 @@ Deleting a word removes its characters and the double space; the text is then re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -19,6 +19,7 @@ from core.exceptions import InputError
 from core.formatting import count
 from core.interpret import attribution_math
 from core.interpret.attribution_math import RankTest, TopWords, compare_ranks, find_largest, find_top_words
+from core.interpret.background_thread import OnProgress, ignore_progress
 from core.interpret.explain_context import ExplainContext
 from core.interpret.gradients import REFERENCE, Asked, Embeds, compute_input_gradient, integrate_gradients
 from core.interpret.sentence_inspection import SentenceView
@@ -300,18 +301,11 @@ def _build_explanation(reading: ExplainedText, method: str) -> Explanation:
     tests = {name: reading.compare_methods(method, name) for name in others}
     errors = [None] * len(reading.words) if found.errors is None else map(float, found.errors)
     rows = zip(reading.words, found.pushes, errors, strict=True)
-    return Explanation(
-        text=text,
-        method=method,
-        target=reader.classes[reading.target],
-        probabilities=reader.name_probabilities(reading.said),
-        log_odds=float(reading.odds[0]),
-        words=tuple(WordAttribution(text[at:end], at, end, float(push), error) for (at, end), push, error in rows),
-        completeness=found.completeness,
-        agreement={name: tests[name].rho if name in tests else None for name in COMPARED if name != method},
-        note=" ".join(filter(None, (reading.note, mixed if network else ""))),
-        tests=tests,
-    )
+    words = tuple(WordAttribution(text[at:end], at, end, float(push), error) for (at, end), push, error in rows)
+    agreement = {name: tests[name].rho if name in tests else None for name in COMPARED if name != method}
+    note = " ".join(filter(None, (reading.note, mixed if network else "")))
+    answer = reader.classes[reading.target], reader.name_probabilities(reading.said), float(reading.odds[0])
+    return Explanation(text, method, *answer, words, found.completeness, agreement, note, tests)
 
 
 def list_methods(provides: frozenset[str]) -> list[str]:
@@ -403,9 +397,7 @@ class DeletionAgreement:
 
 
 def compare_with_deletion(
-    reader: ExplainContext,
-    texts: Sequence[str],
-    on_progress: Callable[[str, float | None], None] = lambda what, share: None,
+    reader: ExplainContext, texts: Sequence[str], on_progress: OnProgress = ignore_progress
 ) -> list[DeletionAgreement]:
     """Compare fast attribution methods with deletion on each text's predicted class.
 

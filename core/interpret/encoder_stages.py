@@ -18,20 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import NotAvailable
-from core.interpret.forward_stages import (
-    Array,
-    Dot,
-    ForwardStage,
-    Softmax,
-    StageMatrix,
-    Sum,
-    build_pooling,
-    make_linear_rule,
-    make_norm_rule,
-    name_dimensions,
-    to_float64,
-    yield_classifier,
-)
+from core.interpret import forward_stages
+from core.interpret.forward_stages import Array, Dot, ForwardStage, Names, StageMatrix, Sum, name_dimensions, to_float64
 from core.interpret.layer_stages import ShownHead, yield_layer_stages
 from core.models.attention import Attention
 from core.models.encoder import EncoderClassifier, FeedForward, Layer
@@ -98,7 +86,7 @@ def _detect_activation(module: nn.Module) -> Literal["relu", "gelu"]:
     raise NotAvailable(f"its layers use {type(module).__name__}, which Steps cannot compute; Sentence shows its maps")
 
 
-def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[str, ...]) -> ForwardStage:
+def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: Names) -> ForwardStage:
     """Build the embedding stage of a pretrained backbone: word, position and segment embeddings, and their norm."""
     entering, read, places = model.entering, torch.from_numpy(ids)[None], np.arange(len(ids))
     tables = dict(entering.named_children())
@@ -110,7 +98,7 @@ def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[
         parts["S"] = _select_rows(of_type, model.number_types(read)[0].numpy())
     dimensions = name_dimensions(parts["E"].shape[1])
     total = Sum(tuple((each,) for each in parts.values()), parts["E"].shape)
-    layer_norm = make_norm_rule(total.compute_values(), tables["LayerNorm"])
+    layer_norm = forward_stages.make_norm_rule(total.compute_values(), tables["LayerNorm"])
     if layer_norm is None:
         raise NotAvailable("the input of its first layer has another norm, which Steps cannot compute")
     matrices = [StageMatrix(name, values, tokens, dimensions) for name, values in parts.items()]
@@ -120,7 +108,7 @@ def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[
     lines = [f"e_i = {letters}", r"x_i = \operatorname{norm}(e_i)"]
     reading = "Each token is a row of numbers, with what its place" + (" and its text add" if "S" in parts else " adds")
     if isinstance(model.project, nn.Linear):
-        mapped = make_linear_rule(layer_norm.compute_values(), model.project)
+        mapped = forward_stages.make_linear_rule(layer_norm.compute_values(), model.project)
         values = mapped.compute_values()
         matrices.append(StageMatrix("x'", values, tokens, name_dimensions(values.shape[1]), rule=mapped))
         lines.append("x'_i = x_i\\,W + b")
@@ -136,9 +124,9 @@ def _select_rows(table: nn.Module, rows: Array) -> Array:
 def yield_encoder_stages(
     model: EncoderClassifier,
     batch: Batch,
-    tokens: tuple[str, ...],
+    tokens: Names,
     place: tuple[int, int, int],
-    classes: tuple[str, ...],
+    classes: Names,
     change: Intervention,
 ) -> Iterator[ForwardStage]:
     """Yield the stages of an encoder's forward pass from embedding to logits, computed in float64.
@@ -172,9 +160,7 @@ def yield_encoder_stages(
     yield from _yield_upper_stages(model, record, tokens, classes, at, head)
 
 
-def build_embedding(
-    model: EncoderClassifier, record: Record, tokens: tuple[str, ...], change: Intervention
-) -> ForwardStage:
+def build_embedding(model: EncoderClassifier, record: Record, tokens: Names, change: Intervention) -> ForwardStage:
     """Build the embedding stage of an encoder: the input of the first layer as a sum of its parts."""
     values = {name: to_float64(each.value[0]) for name, each in record.values.items()}
     dimensions, first = name_dimensions(values["x"].shape[1]), int(model.class_token is not None)
@@ -204,12 +190,10 @@ def build_embedding(
         formula += f" + {each.formula}"
     rooted = rf"\sqrt{{{table.shape[1]}}}\," if model.scale != 1 else ""
     rule = Sum(tuple(parts), table.shape)
-    matrices = [
-        StageMatrix(name, each, tokens, dimensions, rule=rule if name == "x" else None) for name, each in values.items()
-    ]
-    reading = (
-        f"{', '.join(said[:-1])} and {said[-1]}." if len(said) > 1 else f"{said[0]}; this model adds no positions."
-    )
+    rules = {"x": rule}
+    matrices = [StageMatrix(name, each, tokens, dimensions, rule=rules.get(name)) for name, each in values.items()]
+    last = f" and {said[-1]}" if len(said) > 1 else "; this model adds no positions"
+    reading = f"{', '.join(said[:-1]) or said[0]}{last}."
     reading += " A class token, learned, stands before the text." * first
     return ForwardStage("embedding", "Embedding", (f"x_i = {rooted}{row}{formula}", *lines), reading, tuple(matrices))
 
@@ -225,11 +209,11 @@ SAID = {
 
 
 def _yield_upper_stages(
-    model: EncoderClassifier, record: Record, tokens: tuple[str, ...], classes: tuple[str, ...], at: int, head: int
+    model: EncoderClassifier, record: Record, tokens: Names, classes: Names, at: int, head: int
 ) -> Iterator[ForwardStage]:
     """Yield the stages of an encoder's forward pass after its last layer: final norm, head, pooling and classifier."""
     z, h = (to_float64(record.values[name].value[0]) for name in "zh")
-    rule, inside = make_norm_rule(z, model.final_norm), record.get_part("head")
+    rule, inside = forward_stages.make_norm_rule(z, model.final_norm), record.get_part("head")
     final = StageMatrix("h", h, tokens, name_dimensions(h.shape[1]), rule=rule)
     more = len(model.layers) - at - 1
     passes = f"Layer {at + 2} does the same again. " if more else ""
@@ -241,8 +225,9 @@ def _yield_upper_stages(
         matrix = stages[0].matrices[-1]
     if attention is not None:
         stages.append(_build_head_attention(attention, inside, matrix, min(head, attention.heads - 1)))
-    stages += build_pooling(model.head, inside, stages[-1].matrices[-1] if stages else final, lead=not stages)
-    stages += yield_classifier(model.head, inside, stages[-1].matrices[-1], classes)
+    pooled = stages[-1].matrices[-1] if stages else final
+    stages += forward_stages.build_pooling(model.head, inside, pooled, lead=not stages)
+    stages += forward_stages.yield_classifier(model.head, inside, stages[-1].matrices[-1], classes)
     first = stages[0]
     yield ForwardStage(first.key, first.title, (*lines, *first.formulas), passes + first.reading, first.matrices)
     yield from stages[1:]
@@ -285,11 +270,12 @@ def _build_head_attention(attention: HeadAttention, record: Record, read: StageM
     joined, out = (to_float64(record.values[name].value[0]) for name in ("joined", "a"))
     tokens, width = read.rows, q.shape[1]
     scores = Dot(q * math.sqrt(width), k.T, scale=1 / math.sqrt(width))
+    made = forward_stages.make_linear_rule(joined, attention.out)
     matrices = (
         read,
         StageMatrix("s", scores.compute_values(), tokens, tokens, "score", scores),
-        StageMatrix("A", maps, tokens, tokens, "weight", Softmax(scores.compute_values())),
-        StageMatrix("a", out, tokens, name_dimensions(out.shape[1]), rule=make_linear_rule(joined, attention.out)),
+        StageMatrix("A", maps, tokens, tokens, "weight", forward_stages.Softmax(scores.compute_values())),
+        StageMatrix("a", out, tokens, name_dimensions(out.shape[1]), rule=made),
     )
     formulas = (
         rf"s_{{ij}} = \frac{{q_i\cdot k_j}}{{\sqrt{{{width}}}}},\quad A = \operatorname{{softmax}}(s)",

@@ -11,24 +11,10 @@ import torch
 from core.evaluation.inference import get_device
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number
+from core.interpret import forward_stages
 from core.interpret.encoder_stages import copy_to_float64, stack_windows, yield_encoder_stages
 from core.interpret.explain_context import ExplainContext
-from core.interpret.forward_stages import (
-    ONE,
-    Array,
-    Dot,
-    ForwardStage,
-    ForwardStages,
-    Largest,
-    Rule,
-    StageMatrix,
-    Sum,
-    build_logits,
-    build_probabilities,
-    name_dimensions,
-    to_float64,
-    yield_classifier,
-)
+from core.interpret.forward_stages import ONE, Array, ForwardStage, Names, StageMatrix, Sum, name_dimensions, to_float64
 from core.interpret.sentence_inspection import CLASS_TOKEN, LAST_TOKEN, PADDING
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier
@@ -42,9 +28,7 @@ from core.text.token_table import to_batch
 from core.text.tokenizer import Encoding
 
 
-def yield_plain_stages(
-    model: Plain, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def yield_plain_stages(model: Plain, batch: Batch, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     """Yield the forward-pass stages, from embedding or counts to logits, of a model without attention."""
     ids = batch.ids[0].cpu().numpy()
     if isinstance(model, BiLSTM):
@@ -60,10 +44,10 @@ def yield_plain_stages(
         reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
         yield ForwardStage("weights", "Weights", (WEIGHED,), reading, found)
         vector = StageMatrix("x", found[-1].values.T, ONE, found[-1].rows)
-        yield build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
+        yield forward_stages.build_logits(vector, to_float64(model.weight)[grams], to_float64(model.bias), classes)
 
 
-def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> ForwardStage:
+def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: Names) -> ForwardStage:
     x = to_float64(model.embedding(batch.ids)[0])
     reading = "Each token is a row of numbers, learned; its place is not in them."
     names = name_dimensions(x.shape[1])
@@ -78,9 +62,7 @@ def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens
     return ForwardStage("embedding", "Embedding", ("x_i = E_i + S_{s(i)}",), reading, (*parts, made))
 
 
-def _yield_recurrent(
-    model: BiLSTM, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def _yield_recurrent(model: BiLSTM, batch: Batch, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     yield _build_embedding(model, batch, tokens)
     record = record_forward(model, batch)
     forward, backward = (to_float64(record.values[name].value[0]) for name in "fb")
@@ -94,11 +76,11 @@ def _yield_recurrent(
     vector = StageMatrix("p", last, ONE, name_dimensions(last.shape[1]))
     reading = "The last state of each direction, side by side."
     yield ForwardStage("pool", "Pool", (r"p = [f_T;\ b_1]",), reading, (vector,))
-    yield from yield_classifier(model.head, record.get_part("head"), vector, classes)
+    yield from forward_stages.yield_classifier(model.head, record.get_part("head"), vector, classes)
 
 
 def _yield_convolutional(
-    model: ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
+    model: ConvolutionClassifier, batch: Batch, tokens: Names, classes: Names
 ) -> Iterator[ForwardStage]:
     embedding, record = _build_embedding(model, batch, tokens), record_forward(model, batch)
     yield embedding
@@ -106,17 +88,19 @@ def _yield_convolutional(
     for width, branch in model.branches.items():
         convolution, (name, made) = cast(Convolution, branch), list(record.values.items())[len(found)]
         weight = to_float64(convolution.weight).transpose(2, 1, 0).reshape(-1, convolution.out_channels)
-        rule = Dot(stack_windows(embedding.made, int(width)), weight, to_float64(convolution.bias), after="relu")
+        windows = stack_windows(embedding.made, int(width))
+        rule = forward_stages.Dot(windows, weight, to_float64(convolution.bias), after="relu")
         values, names = to_float64(made.value[0]), name_dimensions(convolution.out_channels)
         found.append(StageMatrix(name, values, tokens, names, rule=rule))
     reading = f"Each column looks for a pattern of {', '.join(model.branches)} tokens; large where it stands."
     yield ForwardStage("convolutions", "Convolutions", (made.formula,), reading, tuple(found))
     joined = np.concatenate([each.values for each in found], 1)
     values = to_float64(record.get_part("head").values["p"].value)
-    vector = StageMatrix("p", values, ONE, name_dimensions(joined.shape[1]), rule=Largest(joined, tokens))
+    largest = forward_stages.Largest(joined, tokens)
+    vector = StageMatrix("p", values, ONE, name_dimensions(joined.shape[1]), rule=largest)
     reading = "The strongest trace of each pattern, wherever it stands."
     yield ForwardStage("largest", "Largest", (r"p_c = \max_i\ C_{i,c}",), reading, (vector,))
-    yield from yield_classifier(model.head, record.get_part("head"), vector, classes)
+    yield from forward_stages.yield_classifier(model.head, record.get_part("head"), vector, classes)
 
 
 def record_forward(model: Plain, batch: Batch) -> Record:
@@ -126,9 +110,7 @@ def record_forward(model: Plain, batch: Batch) -> Record:
     return record
 
 
-def _yield_lexicon(
-    model: LexiconClassifier, polarity: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def _yield_lexicon(model: LexiconClassifier, polarity: Array, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     lexicons = polarity.shape[1] // 3
     apart = [part for k in range(lexicons) for part in ((polarity[:, [3 * k]],), (-1.0, polarity[:, [3 * k + 2]]))]
     rule = Sum(tuple(apart), (len(tokens), 1))
@@ -138,27 +120,23 @@ def _yield_lexicon(
     formula = r"v_i = \rho_i^{+} - \rho_i^{-}" if lexicons == 1 else r"v_i = \sum_k (\rho_i^{(k)+} - \rho_i^{(k)-})"
     yield ForwardStage("valences", "Valences", (formula,), reading, (known, valence))
     many = len(tokens)
-    both = Dot(valence.values.T, np.stack([np.ones(many), np.full(many, 1 / many)], 1))
+    both = forward_stages.Dot(valence.values.T, np.stack([np.ones(many), np.full(many, 1 / many)], 1))
     features = StageMatrix("f", both.compute_values(), ONE, ("sum", "mean"), rule=both)
     formula = r"f = \big(\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big)"
     yield ForwardStage("pool", "Pool", (formula,), "The sum and the mean of the valences.", (features,))
-    yield build_logits(features, to_float64(model.weight), to_float64(model.bias), classes)
+    yield forward_stages.build_logits(features, to_float64(model.weight), to_float64(model.bias), classes)
 
 
 WEIGHED = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
 BLOCKS = ("first", "second", "difference", "product")
 
 
-def _yield_pair(
-    model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def _yield_pair(model: BagOfPairs, ids: Array, tokens: Names, classes: Names) -> Iterator[ForwardStage]:
     """Yield the bag-of-n-grams stages of a pair of texts: each text alone, then their difference and product."""
     second = number_segments(torch.from_numpy(ids)[None])[0].numpy() == 1
     own = [np.flatnonzero(part & (ids != model.mark)) for part in (~second, second)]
-    texts = [
-        _weigh_ngrams(model, ids[places], tuple(tokens[place] for place in places), number)
-        for number, places in enumerate(own, start=1)
-    ]
+    words = [tuple(tokens[place] for place in places) for places in own]
+    texts = [_weigh_ngrams(model, ids[own[i]], words[i], i + 1) for i in (0, 1)]
     reading = "Each text by itself: rare n-grams weigh more, and its weights are divided by the length of its vector."
     shown = tuple(matrix for _, found in texts for matrix in found if len(matrix.rows))
     yield ForwardStage("weights", "Weights", (WEIGHED,), reading, shown)
@@ -176,11 +154,11 @@ def _yield_pair(
     values = np.concatenate([matrix.values for matrix in matrices], 1)
     vector = StageMatrix("x", values.reshape(1, -1), ONE, tuple(f"{name} {block}" for name in rows for block in BLOCKS))
     table = to_float64(model.weight).reshape(model.BLOCKS, -1, len(classes))[:, every].swapaxes(0, 1)
-    yield build_logits(vector, table.reshape(-1, len(classes)), to_float64(model.bias), classes)
+    yield forward_stages.build_logits(vector, table.reshape(-1, len(classes)), to_float64(model.bias), classes)
 
 
 def _weigh_ngrams(
-    model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], number: int = 0
+    model: BagOfNgrams, ids: Array, tokens: Names, number: int = 0
 ) -> tuple[Array, tuple[StageMatrix, ...]]:
     """Return the n-grams of a text in order of first occurrence, and the matrices of their TF-IDF weights."""
     grams, first, counts = np.unique(ids, return_index=True, return_counts=True)
@@ -191,7 +169,7 @@ def _weigh_ngrams(
     rule = Sum((((1 + np.log(counts))[:, None], idf[:, None]),), (len(grams), 1))
     weighed = StageMatrix(f"x{mark}", rule.compute_values(), names, ("weight",), rule=rule)
     size = max(float(np.sqrt((weighed.values**2).sum())), 1e-12)
-    divided: Rule = Sum(((weighed.values, 1 / size),), weighed.values.shape)
+    divided: forward_stages.Rule = Sum(((weighed.values, 1 / size),), weighed.values.shape)
     name = ("a", "b")[number - 1] if number else r"x/\lVert x\rVert"
     return grams, (
         StageMatrix(f"n{mark}", counts[:, None], names, ("count",), "count"),
@@ -207,7 +185,7 @@ TOLERANCE = 1e-4  # Largest difference between the probabilities of the last sta
 
 def compute_stages(
     reader: ExplainContext, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
-) -> ForwardStages:
+) -> forward_stages.ForwardStages:
     """Compute all forward-pass stages of a text under the context's intervention; the model stays unchanged.
 
     Layer and head are counted from 1 (default: last layer, first head), components from 0, the first map. Raises
@@ -220,8 +198,8 @@ def compute_stages(
     batch = Batch.from_arrays(to_batch(encoding)).to(get_device(model))
     encoder = model if isinstance(model, EncoderClassifier) else None
     if max(len(encoding.tokens), encoder.fill if encoder else 0) > MOST_TOKENS:
-        said = f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
-        raise NotAvailable(said)
+        most = f"a text of more than {count(MOST_TOKENS)} tokens"
+        raise NotAvailable(f"{most} is too long for its steps; type a shorter one")
     own = reader.predict_texts([text], reader.intervene)
     tokens, read = list(encoding.tokens), batch
     sizes = (len(encoder.layers), encoder.heads, encoder.components) if encoder else (0, 0, 0)
@@ -239,7 +217,7 @@ def compute_stages(
     mixed = None
     if reader.mix_weight is not None and own.parts is not None:
         mixed = reader.mix_weight, np.asarray(own.parts.tfidf, np.float64)
-    last = build_probabilities(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
+    last = forward_stages.build_probabilities(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
     computed, answer = last.matrices[-1].values[0], own.probabilities[0]
     worst = int(np.abs(computed - answer).argmax())
     if not abs(computed[worst] - answer[worst]) <= TOLERANCE:  # the recomputation lacks a part
@@ -247,19 +225,9 @@ def compute_stages(
             f"Steps computes P({reader.classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
             f"{number(float(answer[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
         )
-    at = [each + 1 if encoder else 0 for each in place[:2]]
-    return ForwardStages(
-        text=text,
-        tokens=tuple(tokens),
-        stages=(first, *inside, last),
-        layer=at[0],
-        head=at[1],
-        component=place[2],
-        layers=sizes[0],
-        heads=sizes[1],
-        components=sizes[2],
-        notes=tuple(reader.write_notes(text, encoding)),
-    )
+    at = (place[0] + 1, place[1] + 1, place[2]) if encoder else (0, 0, 0)
+    stages, notes = (first, *inside, last), tuple(reader.write_notes(text, encoding))
+    return forward_stages.ForwardStages(text, tuple(tokens), stages, *at, *sizes, notes)
 
 
 def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -277,12 +245,10 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
     return found[0], found[1], found[2]
 
 
-def _build_tokens(
-    encoding: Encoding, read: Batch, tokens: tuple[str, ...], size: int, *, counted: bool
-) -> ForwardStage:
+def _build_tokens(encoding: Encoding, read: Batch, tokens: Names, size: int, *, counted: bool) -> ForwardStage:
     """Build the first forward-pass stage, the tokens of a text with their ids."""
-    words: tuple[tuple[str, ...], ...] = ()
-    columns: tuple[str, ...] = ("id",)
+    words: tuple[Names, ...] = ()
+    columns: Names = ("id",)
     ids = read.ids[0].cpu().numpy()
     if read.tags is not None:
         names = ("–", *TAGS, "class")

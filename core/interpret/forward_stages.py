@@ -19,6 +19,7 @@ from core.models.trace import Parts, Record
 from core.training.temperature import Scaling
 
 Array = np.ndarray
+Names = tuple[str, ...]  # Of tokens, dimensions or classes
 After = Literal["", "relu", "gelu", "silu", "sigmoid", "abs"]
 SHOWN = 3  # Largest products that are written of a long sum
 FEW = 4  # Products of a short sum, which are all written, in order
@@ -150,7 +151,7 @@ class Largest:
     """The formula of each cell of a max pooling, as shown on Steps: the largest value of each column."""
 
     x: Array  # (R, C)
-    names: tuple[str, ...] = field(default=())  # Of the rows
+    names: Names = field(default=())  # Of the rows
 
     def compute_values(self) -> Array:
         """Compute the largest value of each column, (1, C)."""
@@ -235,11 +236,11 @@ class StageMatrix:
 
     name: str  # LaTeX
     values: np.ndarray  # (R, C) float64; −∞ where a score is hidden
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    rows: Names
+    columns: Names
     kind: Kind = "number"  # Scores are compared, weights are mostly between 0 and 1, counts are integers
     rule: Rule | None = None  # Formula of its cells; None: they are given
-    words: tuple[tuple[str, ...], ...] = ()  # (R, …) columns of text, whose names follow the others in `columns`
+    words: tuple[Names, ...] = ()  # (R, …) columns of text, whose names follow the others in `columns`
 
     def format_cell(self, row: int, column: int) -> str:
         """Write a matrix cell's formula with its numbers, `0.42·1.10 + … = 2.31`; without a formula only the number."""
@@ -256,7 +257,7 @@ class ForwardStage:
     """tokens, embedding, queries, scores, terms, mask, softmax, combine, mix, heads, residual, feedforward,
     convolutions, head-attention, states, largest, weights, valences, pool, dense, logits, probabilities."""
     title: str
-    formulas: tuple[str, ...]  # LaTeX, with the letters of `core.models.model_description.write_equation`
+    formulas: Names  # LaTeX, with the letters of `core.models.model_description.write_equation`
     reading: str  # Explanation, also for a stage that the model does not have
     matrices: tuple[StageMatrix, ...] = ()  # The last is the output; empty: the model does not have the stage
 
@@ -271,7 +272,7 @@ class ForwardStages:
     """All forward-pass stages of one text, for one layer, one head and one attention map of the head."""
 
     text: str
-    tokens: tuple[str, ...]  # As the model reads them, with a class token first and padding last
+    tokens: Names  # As the model reads them, with a class token first and padding last
     stages: tuple[ForwardStage, ...]
     layer: int  # From 1; 0 without layers
     head: int  # From 1; 0 without heads
@@ -279,14 +280,14 @@ class ForwardStages:
     layers: int
     heads: int
     components: int
-    notes: tuple[str, ...]  # Unknown words and truncation
+    notes: Names  # Unknown words and truncation
 
     def find_stage(self, key: str) -> ForwardStage:
         """Return the forward-pass stage with a key such as `softmax`; KeyError if there is none."""
         return {stage.key: stage for stage in self.stages}[key]
 
 
-def name_dimensions(many: int) -> tuple[str, ...]:
+def name_dimensions(many: int) -> Names:
     """Return the names of vector dimensions, numbered from 1."""
     return tuple(str(i) for i in range(1, many + 1))
 
@@ -306,9 +307,7 @@ def build_pooling(head: Head, record: Record, tokens: StageMatrix, *, lead: bool
     return [ForwardStage("pool", "Pool", (formula,), f"One vector for the whole text: {of}.", (shown, pooled))]
 
 
-def yield_classifier(
-    head: Head, record: Record, pooled: StageMatrix, classes: tuple[str, ...]
-) -> Iterator[ForwardStage]:
+def yield_classifier(head: Head, record: Record, pooled: StageMatrix, classes: Names) -> Iterator[ForwardStage]:
     """Yield the last forward-pass stages: the dense layer of the head, if there is one, and the classifier."""
     vector = pooled
     if head.dense is not None and head.dense_norm is not None:
@@ -326,13 +325,7 @@ def yield_classifier(
 
 
 def build_logits(
-    vector: StageMatrix,
-    weight: Array,
-    bias: Array,
-    classes: tuple[str, ...],
-    found: Array | None = None,
-    *,
-    one: bool = False,
+    vector: StageMatrix, weight: Array, bias: Array, classes: Names, found: Array | None = None, *, one: bool = False
 ) -> ForwardStage:
     """Build the stage of the linear classifier, from the pooled vector and the weights to the logits."""
     rule = Dot(vector.values, weight, bias)
@@ -358,10 +351,8 @@ def build_probabilities(
     if mixed is not None:
         weight, theirs = mixed
         rules = {name: _make_probability_rule(each, task) for name, each in (("n", logits.values), ("k", theirs))}
-        parts = [
-            StageMatrix(name, rule.compute_values(), ONE, logits.columns, "weight", rule)
-            for name, rule in rules.items()
-        ]
+        made = ((name, rule.compute_values(), rule) for name, rule in rules.items())
+        parts = [StageMatrix(name, values, ONE, logits.columns, "weight", rule) for name, values, rule in made]
         both = Sum(((weight, parts[0].values), (1 - weight, parts[1].values)), logits.values.shape)
         mixture = StageMatrix("m", both.compute_values(), ONE, logits.columns, "weight", both)
         matrices += [*parts, mixture]
@@ -392,9 +383,7 @@ def build_probabilities(
     return ForwardStage("probabilities", "Probabilities", tuple(formulas), " ".join(said), tuple(matrices))
 
 
-def _apply_temperature(
-    logits: Array, columns: tuple[str, ...], named: str, task: Task, scaling: Scaling
-) -> list[StageMatrix]:
+def _apply_temperature(logits: Array, columns: Names, named: str, task: Task, scaling: Scaling) -> list[StageMatrix]:
     """Return stage matrices for temperature scaling: the class prior, if any, and the scaled logits."""
     share = 1 / scaling.temperature
     if not scaling.prior:

@@ -13,22 +13,8 @@ from torch import Tensor
 
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript
-from core.interpret.forward_stages import (
-    After,
-    Array,
-    Dot,
-    ForwardStage,
-    MaskedScores,
-    Rule,
-    Softmax,
-    StageMatrix,
-    Sum,
-    make_linear_rule,
-    make_norm_rule,
-    make_sum_rule,
-    name_dimensions,
-    to_float64,
-)
+from core.interpret import forward_stages
+from core.interpret.forward_stages import Array, Dot, ForwardStage, Rule, StageMatrix, Sum, make_linear_rule, to_float64
 from core.models.attention_config import Formula, Term
 from core.models.encoder import FeedForward, Layer, SwiGLU
 from core.models.score_terms import apply_rotary
@@ -101,7 +87,7 @@ class ShownHead:
 
     def make_vectors(self, name: str, values: Array, rule: Rule | None = None) -> StageMatrix:
         """Build a matrix with a row for each token and a column for each vector dimension."""
-        return StageMatrix(name, values, self.tokens, name_dimensions(values.shape[1]), rule=rule)
+        return StageMatrix(name, values, self.tokens, forward_stages.name_dimensions(values.shape[1]), rule=rule)
 
     def make_pairs(self, name: str, values: Array, rule: Rule | None = None, *, weight: bool = False) -> StageMatrix:
         """Build a matrix of scores or weights with a row for each query token and a column for each key token."""
@@ -127,10 +113,10 @@ def yield_layer_stages(chosen: ShownHead) -> Iterator[ForwardStage]:
 
 def _build_queries(chosen: ShownHead) -> ForwardStage:
     attention, at = chosen.layer.attention, chosen.at
-    x, q, k = (chosen.read_value(each) for each in "xqk")
+    x, q, k, h = (chosen.read_value(each) for each in "xqkh")
     first = (chosen.component * attention.heads + chosen.head) * q.shape[1]
     part = slice(first, first + q.shape[1])
-    before = make_norm_rule(chosen.read_value("h"), chosen.layer.attention_norm) if chosen.layer.pre else None
+    before = forward_stages.make_norm_rule(h, chosen.layer.attention_norm) if chosen.layer.pre else None
     matrices = [
         chosen.make_vectors("x", x, before),
         chosen.make_vectors(f"q{at}", q, make_linear_rule(x, attention.query, part)),
@@ -217,7 +203,7 @@ def _build_terms(chosen: ShownHead) -> ForwardStage:
             formula += r" + \log g_j"
         elif name != "lexical":
             told, latex = _describe_term(chosen, name, lines)
-            sums = make_sum_rule(term.parts, content.shape, "", chosen.pick_part)
+            sums = forward_stages.make_sum_rule(term.parts, content.shape, "", chosen.pick_part)
             matrices.append(chosen.make_pairs(latex, chosen.pick_part(term.value), sums))
             said.append(told)
             added.append((matrices[-1].values,))
@@ -295,7 +281,7 @@ def _describe_gate(chosen: ShownHead, matrices: list[StageMatrix], lines: list[s
     def to_column(value: Tensor) -> Array:
         return to_float64(value[0])[first:, None] if value.dim() > 1 else to_float64(value)
 
-    rule = make_sum_rule(recorded.parts, (words, 1), recorded.after, to_column)
+    rule = forward_stages.make_sum_rule(recorded.parts, (words, 1), recorded.after, to_column)
     values = to_column(recorded.value).copy()
     for token, value in by_hand:
         values[token - first] = value
@@ -316,7 +302,7 @@ def _build_mask(chosen: ShownHead) -> ForwardStage:
             why = f"its window of {area.window} covers all {length} tokens, so nothing is hidden."
             reading = f"Nothing to do here: {why}"
         return ForwardStage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), reading)
-    rule = MaskedScores(chosen.read_value("s'"), allowed)
+    rule = forward_stages.MaskedScores(chosen.read_value("s'"), allowed)
     shown = (chosen.make_pairs(chosen.score, rule.compute_values(), rule),)
     if area is None or area.can_see_all(length):
         line = rf"{chosen.score}_{{ij}} = -\infty\ \text{{where}}\ g_j = 0"
@@ -336,7 +322,7 @@ def _build_mask(chosen: ShownHead) -> ForwardStage:
 def _build_softmax(chosen: ShownHead) -> ForwardStage:
     matrices, allowed = [], chosen.read_value("S") > 0
     for component, (maps, scores) in enumerate(zip(chosen.read_maps("A"), chosen.read_maps("s'"), strict=True)):
-        rule = Softmax(np.where(allowed, scores, -np.inf))
+        rule = forward_stages.Softmax(np.where(allowed, scores, -np.inf))
         matrices.append(chosen.make_pairs(_name_map(component, chosen.many), maps, rule, weight=True))
     which = r"A_{n,ij}" if chosen.many else "A_{ij}"
     formula = rf"{which} = \frac{{e^{{{chosen.score}_{{ij}}}}}}{{\sum_{{m}} e^{{{chosen.score}_{{im}}}}}}"
@@ -365,7 +351,7 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
         return to_float64(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
 
     learned, values = chosen.record.values[r"\lambda"], to_column(chosen.record.values["lambda"].value[..., 0])
-    rule = make_sum_rule(learned.parts, values.shape, learned.after, to_column)
+    rule = forward_stages.make_sum_rule(learned.parts, values.shape, learned.after, to_column)
     rows = chosen.tokens if len(values) > 1 else ("all tokens",)
     plain = tuple(f"λ{format_subscript(n)}" for n in range(1, attention.components))
     untouched = rule if np.allclose(values, rule.compute_values(), rtol=1e-12, atol=0) else None
@@ -414,7 +400,7 @@ def _build_mix(chosen: ShownHead) -> ForwardStage:
     formulas = (chosen.get_formula("o"), chosen.get_formula("v"))
     left = chosen.read_value(r"\overline{o}") if r"\overline{o}" in chosen.record.values else np.zeros(1)
     if left.any():
-        stays = StageMatrix(r"\overline{o}", left, ("all tokens",), name_dimensions(wide))
+        stays = StageMatrix(r"\overline{o}", left, ("all tokens",), forward_stages.name_dimensions(wide))
         read = chosen.make_vectors("r", rule.compute_values(), rule)
         matrices[2:] = [read, stays, chosen.make_vectors("o", total, Sum(((read.values,), (left,)), total.shape))]
         formulas = (r"o_i = r_i + \overline{o},\quad r_i = \sum_j P_{ij}\,v_j", formulas[1])
@@ -430,7 +416,7 @@ def _build_heads(chosen: ShownHead) -> ForwardStage:
     )
     letter = "o"
     if attention.head_norm is not None:
-        rule = make_norm_rule(o, attention.head_norm, attention.mixing.scale)
+        rule = forward_stages.make_norm_rule(o, attention.head_norm, attention.mixing.scale)
         matrices.append(chosen.make_vectors(r"\hat{o}", chosen.read_value(r"\hat{o}"), rule))
         formulas.append(chosen.get_formula(r"\hat{o}"))
         reading = f"Each head is normalised. {reading}"
@@ -456,7 +442,7 @@ def _build_residual(chosen: ShownHead) -> ForwardStage:
         chosen.make_vectors("u", u, Sum(((h,), (y,)), u.shape)),
     ]
     formula, reading = chosen.get_formula("u"), "Attention adds its output to h, the token's vector before this layer."
-    rule = None if layer.pre else make_norm_rule(u, layer.attention_norm)
+    rule = None if layer.pre else forward_stages.make_norm_rule(u, layer.attention_norm)
     if rule is not None:
         matrices.append(chosen.make_vectors(r"\hat{u}", chosen.read_value(r"\hat{u}"), rule))
         formula += r",\quad \hat{u}_i = \operatorname{norm}(u_i)"
@@ -467,14 +453,14 @@ def _build_residual(chosen: ShownHead) -> ForwardStage:
 def _build_feedforward(chosen: ShownHead) -> ForwardStage:
     layer, kind = chosen.layer, cast(FeedForward | SwiGLU, chosen.layer.feedforward)
     inner, middle, rewritten, total = (chosen.read_value(each) for each in (r"\hat{u}", "m", "f", "sum"))
-    before = make_norm_rule(chosen.read_value("u"), layer.feedforward_norm) if layer.pre else None
-    behind = None if layer.pre else make_norm_rule(total, layer.feedforward_norm)
+    before = forward_stages.make_norm_rule(chosen.read_value("u"), layer.feedforward_norm) if layer.pre else None
+    behind = None if layer.pre else forward_stages.make_norm_rule(total, layer.feedforward_norm)
     letter = r"\hat{u}" if before is not None or behind is not None else "u"
     recorded, after = chosen.record.values["m"], chosen.record.values["sum"]
-    rule: Rule = make_sum_rule(recorded.parts, middle.shape, "", chosen.pick_part)
+    rule: Rule = forward_stages.make_sum_rule(recorded.parts, middle.shape, "", chosen.pick_part)
     if isinstance(kind, FeedForward):
-        rule = replace(make_linear_rule(inner, kind.up), after=cast(After, recorded.after))
-    sums = make_sum_rule(after.parts, total.shape, "", chosen.pick_part)
+        rule = replace(make_linear_rule(inner, kind.up), after=cast(forward_stages.After, recorded.after))
+    sums = forward_stages.make_sum_rule(after.parts, total.shape, "", chosen.pick_part)
     added = f"{'u' if layer.pre else letter}_i + f_i"
     matrices = [
         chosen.make_vectors(letter, inner, before),

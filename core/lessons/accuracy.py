@@ -7,17 +7,8 @@ from typing import Any, NamedTuple
 from core import runs
 from core.exceptions import NotAvailable
 from core.formatting import count, format_plus_minus, number
-from core.lessons.lesson import (
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    WayOn,
-    make_box,
-    read_metrics,
-    read_split,
-)
+from core.lessons import lesson
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, WayOn, make_box
 from core.runs.store import RunStore, list_starters
 
 RUN = "starter-ndt-01-n3"
@@ -51,24 +42,18 @@ def build_content(store: RunStore) -> LessonContent:
     other_test, other_hard = _read_score(store, other, TEST), _read_score(store, other, HARD)
     top, bottom = 5 * round(20 * test.accuracy), 5 * round(20 * hard.accuracy)
     values = [top, round((top + bottom) / 2), bottom, round(100 * GUESSING)]  # as on test, half the drop, the truth
-    other_kinds = _read_kinds(store, other)
     low = [kind["name"] for kind in kinds if kind["right"] <= BARELY * kind["n"]]
     labels = [f"about {value}" for value in values[:-1]] + [f"about {values[-1]}: it guesses"]
+    guessed = f". On {_join_names(low)} it only guesses" if low else f" instead of {test.of_100}"
     mixed = [_mix_sentences(test, hard, share) for share in range(0, 101, STEP)]
-    same = other_hard.accuracy <= hard.accuracy
+    ask = "Right answers of 100 harder sentences"
+    right, again = (_find_nearest(values, each.of_100) for each in (hard, other_hard))
+    helped = "did not help here" if other_hard.accuracy <= hard.accuracy else "helped a little"
     return LessonContent(
         options=labels,
         questions=(
-            LessonQuestion(
-                "Right answers of 100 harder sentences",
-                _write_choices(labels, values, test, hard, len(kinds) - len(low), len(kinds)),
-                _find_nearest(values, hard.of_100),
-            ),
-            LessonQuestion(
-                "Right answers of 100 harder sentences",
-                _write_choices(labels, values, other_test, other_hard, 0, 0),
-                _find_nearest(values, other_hard.of_100),
-            ),
+            LessonQuestion(ask, _write_choices(labels, values, test, hard, len(kinds) - len(low), len(kinds)), right),
+            LessonQuestion(ask, _write_choices(labels, values, other_test, other_hard, 0, 0), again),
         ),
         stages=(
             LessonStage(
@@ -77,9 +62,7 @@ def build_content(store: RunStore) -> LessonContent:
                 "Reveal",
             ),
             LessonStage(
-                f"{hard.of_100} of 100. On {_join_names(low)} it only guesses."
-                if low
-                else f"{hard.of_100} of 100 instead of {test.of_100}.",
+                f"{hard.of_100} of 100{guessed}.",
                 "Each square is one sentence. Grey: right. Coloured: wrong.",
                 "Now mix them",
                 reason="A test score holds for sentences like the test sentences.",
@@ -88,8 +71,7 @@ def build_content(store: RunStore) -> LessonContent:
             LessonStage(
                 f"A better model: {other_test.of_100} of 100 on the test set. On the harder ones?",
                 f"{other.removeprefix('starter-')} has the best test score of all models here.",
-                finding=f"{other_hard.of_100} of 100. "
-                + ("A better test score did not help here." if same else "A better test score helped a little."),
+                finding=f"{other_hard.of_100} of 100. A better test score {helped}.",
                 reason=f"Accuracy {number(other_test.accuracy)} on the test set, {number(other_hard.accuracy)} on "
                 "the harder sentences. Ask which sentences a score was measured on.",
             ),
@@ -100,20 +82,12 @@ def build_content(store: RunStore) -> LessonContent:
             "values": values,
             "guessing": 100 * GUESSING,
             "from": 40,
-            "test": _describe_mark(test),
-            "hard": _describe_mark(hard),
-            "kinds": kinds,
-            "example": _find_surest_error(kinds),
+            **_describe_results(test, hard, kinds),
             "mixed": mixed,
             "step": STEP,
             "first": FIRST,
             "mixture": f"Computed from {number(test.accuracy)} and {number(hard.accuracy)}, not measured.",
-            "other": {
-                "test": _describe_mark(other_test),
-                "hard": _describe_mark(other_hard),
-                "kinds": other_kinds,
-                "example": _find_surest_error(other_kinds),
-            },
+            "other": _describe_results(other_test, other_hard, _read_kinds(store, other)),
         },
         tasks=(
             f"A model gets {test.of_100} of 100 test sentences right. How many of 100 harder ones? Tick one. Why?",
@@ -122,10 +96,10 @@ def build_content(store: RunStore) -> LessonContent:
             f"Another model gets {other_test.of_100} of 100 test sentences right. How many of 100 harder ones?",
         ),
         answers=(
-            labels[_find_nearest(values, hard.of_100)],
+            labels[right],
             f"{hard.of_100} of 100. Hardest: {_join_names([kind['name'] for kind in kinds[:3]])}.",
             mixed[50 // STEP]["headline"],
-            f"{other_hard.of_100} of 100: {labels[_find_nearest(values, other_hard.of_100)]}.",
+            f"{other_hard.of_100} of 100: {labels[again]}.",
         ),
         ways=(
             WayOn("Read the errors", "errors", {"run": RUN, "split": HARD}),
@@ -135,7 +109,7 @@ def build_content(store: RunStore) -> LessonContent:
 
 
 def _read_score(store: RunStore, run: str, split: str) -> _Score:
-    found = read_metrics(store, run, split)
+    found = lesson.read_metrics(store, run, split)
     low, high = found["intervals"]["accuracy"]
     return _Score(found["metrics"]["accuracy"], low, high, found["n"])
 
@@ -153,14 +127,13 @@ def _choose_better(store: RunStore, accuracy: float) -> str:
 
 def _read_kinds(store: RunStore, run: str) -> list[dict[str, Any]]:
     """Return the harder sentences by kind, hardest kind first, wrong sentences last; each with the prediction."""
-    frame = read_split(store, run, HARD)
+    frame = lesson.read_split(store, run, HARD)
     kinds = []
     for name, rows in frame.groupby("phenomenon"):
+        columns = zip(*(rows[name] for name in ("text", "label", "predicted", "confidence")), strict=True)
         items = [
             {"text": text, "label": label, "predicted": predicted, "ok": label == predicted, "sure": round(sure, 2)}
-            for text, label, predicted, sure in zip(
-                rows["text"], rows["label"], rows["predicted"], rows["confidence"], strict=True
-            )
+            for text, label, predicted, sure in columns
         ]
         items.sort(key=lambda item: not item["ok"])
         right = sum(item["ok"] for item in items)
@@ -168,9 +141,11 @@ def _read_kinds(store: RunStore, run: str) -> list[dict[str, Any]]:
     return sorted(kinds, key=lambda kind: (kind["right"] / kind["n"], kind["name"]))
 
 
-def _find_surest_error(kinds: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_results(test: _Score, hard: _Score, kinds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the page draws of a model: both scores, the kinds of sentences, and its surest error."""
     errors = [item for kind in kinds for item in kind["items"] if not item["ok"]]
-    return max(errors, key=lambda item: float(item["sure"]))
+    marks = {"test": _describe_mark(test), "hard": _describe_mark(hard)}
+    return marks | {"kinds": kinds, "example": max(errors, key=lambda item: float(item["sure"]))}
 
 
 def _find_nearest(values: list[int], truth: float) -> int:

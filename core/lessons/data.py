@@ -9,17 +9,8 @@ from typing import Any
 
 from core import evaluation
 from core.formatting import count, number
-from core.lessons.lesson import (
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    SmallShape,
-    WayOn,
-    join_words,
-    write_answer,
-)
+from core.lessons import lesson
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, SmallShape, WayOn
 from core.runs.store import RunStore
 
 FILE = Path(__file__).with_name("recorded_training.json")
@@ -59,8 +50,8 @@ def build_content(store: RunStore) -> LessonContent:
     few, many = records["few"], records["many"]
     ends = [each["steps"][-1] for each in (few, many)]
     answers = [end["answers"][probe] for end, probe in zip(ends, ASKED, strict=True)]
-    told, later = (write_answer(CLASSES, each) for each in answers)
-    unknown = join_words(few["unknown"][ASKED[0]])
+    told, later = (lesson.write_answer(CLASSES, each) for each in answers)
+    unknown = lesson.join_words(few["unknown"][ASKED[0]])
     first, second = (PROBES[probe] for probe in ASKED)
     word, negation = (_find_learned(many["steps"], probe) for probe in ASKED)
     sure = " It is sure all the same." if _is_sure(answers[0]) else ""
@@ -72,16 +63,8 @@ def build_content(store: RunStore) -> LessonContent:
     return LessonContent(
         options=OPTIONS,
         questions=(
-            LessonQuestion(
-                "The model says:",
-                _write_choices(answers[0], f"{unknown} is unknown to it.{sure}"),
-                _find_option(answers[0]),
-            ),
-            LessonQuestion(
-                "The model says:",
-                _write_choices(answers[1], f"From step {negation} on, “not” changes its answer."),
-                _find_option(answers[1]),
-            ),
+            _build_question(answers[0], f"{unknown} is unknown to it.{sure}"),
+            _build_question(answers[1], f"From step {negation} on, “not” changes its answer."),
         ),
         stages=(
             LessonStage(
@@ -150,14 +133,16 @@ def _find_learned(steps: Sequence[dict[str, Any]], probe: int) -> int:
     return int(steps[min(last_wrong + 1, len(steps) - 1)]["step"])
 
 
-def _write_choices(positive: float, why: str) -> list[LessonChoice]:
+def _build_question(positive: float, why: str) -> LessonQuestion:
+    """Build the question for the answer of a model, with feedback on each choice; `why` explains the answer."""
     right = _find_option(positive)
     side = OPTIONS[right].partition(",")[0]
     feedback = [
         f"You found it. {why}" if option == right else f"{side} is right. {why}" if near else why
         for option, near in enumerate((place > 1) == (right > 1) for place in range(len(OPTIONS)))
     ]
-    return [LessonChoice(label, option, feedback[option]) for option, label in enumerate(OPTIONS)]
+    choices = [LessonChoice(label, option, feedback[option]) for option, label in enumerate(OPTIONS)]
+    return LessonQuestion("The model says:", choices, right)
 
 
 def _describe_record(record: dict[str, Any], asked: int) -> dict[str, Any]:

@@ -10,18 +10,8 @@ from core import runs
 from core.exceptions import NotAvailable
 from core.formatting import number
 from core.lazy_imports import numpy as np
-from core.lessons.lesson import (
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    SmallShape,
-    WayOn,
-    find_flips,
-    read_split,
-    write_answer,
-)
+from core.lessons import lesson
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonStage, SmallShape, WayOn, write_answer
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -85,7 +75,7 @@ class _Heads:
 
 def build_content(store: RunStore) -> LessonContent:
     """Find a sentence that one head decides and one that the same head gets wrong, and switch off all sets of heads."""
-    frame = read_split(store, RUN, SPLIT)
+    frame = lesson.read_split(store, RUN, SPLIT)
     run = runs.load.load_run(store, RUN)
     model = run.record.config.model
     heads = _Heads(model.layers, model.attention.heads)
@@ -95,22 +85,20 @@ def build_content(store: RunStore) -> LessonContent:
     shown, again = _describe_sentence(run, heads, first), _describe_sentence(run, heads, second)
     darkest = shown["dark"][0] if shown["dark"][0] != head else shown["dark"][1]
     sets = _predict_sets(run, heads, first.text)
-    other_way = find_flips(sets, [place for place in range(len(heads.places)) if place != head], 1000)
+    other_way = lesson.find_flips(sets, [place for place in range(len(heads.places)) if place != head], 1000)
     name, classes = heads.name(head), list(run.record.classes)
-    flipped = write_answer(classes, first.alone[head])
-    fixed = write_answer(classes, second.alone[head])
+    flipped, fixed = (write_answer(classes, each.alone[head]) for each in (first, second))
     counts = [_count_flips(run, heads, frame, place) for place in (head, darkest)]
     (negated, of_negated), (plain, of_plain) = counts[0]
     least = "" if other_way is None else f" You need {len(other_way)} other heads."
+    choices = _write_choices(heads, first, shown["dark"], head)
+    later = _write_second_choices(heads, second, again["dark"], head, classes)
+    other_heads = " and ".join(map(heads.name, other_way or ()))
     return LessonContent(
         options=OPTIONS,
         questions=(
-            LessonQuestion("Which head decides this answer?", _write_choices(heads, first, shown["dark"], head), head),
-            LessonQuestion(
-                "Which head do you switch off?",
-                _write_second_choices(heads, second, again["dark"], head, classes),
-                head,
-            ),
+            lesson.LessonQuestion("Which head decides this answer?", choices, head),
+            lesson.LessonQuestion("Which head do you switch off?", later, head),
         ),
         stages=(
             LessonStage(
@@ -156,9 +144,7 @@ def build_content(store: RunStore) -> LessonContent:
         answers=(
             f"{_write_capitalized(name)}. The darkest map, {heads.name(darkest)}, does not flip it.",
             f"The model says {flipped}. With all heads it says {write_answer(classes, first.positive)}.",
-            "No other set of heads flips it."
-            if other_way is None
-            else f"For example {' and '.join(heads.name(place) for place in other_way)}.",
+            f"For example {other_heads}." if other_way else "No other set of heads flips it.",
             f"{_write_capitalized(name)}. Without it: {fixed}.",
         ),
         ways=(

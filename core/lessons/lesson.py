@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import runs
@@ -117,11 +118,9 @@ class Lesson:
 
 def read_metrics(store: RunStore, run: str, split: str) -> dict[str, Any]:
     """Return the stored metrics and intervals of a starter run on a split; NotAvailable: the run is not here."""
-    path = store.get_path(_require_run(store, run)) / EVALUATION / split / METRICS
+    path = _locate_results(store, run, split, METRICS)
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotAvailable(f"this lesson needs the results of {run} on {split}, and they are not here") from None
     except (OSError, ValueError) as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     return found
@@ -129,19 +128,19 @@ def read_metrics(store: RunStore, run: str, split: str) -> dict[str, Any]:
 
 def read_split(store: RunStore, run: str, split: str) -> pd.DataFrame:
     """Return a starter run's stored predictions on a split, with a column `confidence` (0 to 1) of each prediction."""
-    path = store.get_path(_require_run(store, run)) / EVALUATION / split / PREDICTIONS
-    if not path.is_file():
-        raise NotAvailable(f"this lesson needs the results of {run} on {split}, and they are not here")
-    frame = runs.predictions.read_predictions(path)
+    frame = runs.predictions.read_predictions(_locate_results(store, run, split, PREDICTIONS))
     return frame.assign(confidence=frame.filter(regex=f"^{PROBABILITY}").max(axis=1))
 
 
-def _require_run(store: RunStore, run: str) -> str:
+def _locate_results(store: RunStore, run: str, split: str, name: str) -> Path:
     try:
         store.read(run)
     except RunNotFound:
         raise NotAvailable(f"this lesson needs the model {run}, and it is not here") from None
-    return run
+    path = store.get_path(run) / EVALUATION / split / name
+    if not path.is_file():
+        raise NotAvailable(f"this lesson needs the results of {run} on {split}, and they are not here")
+    return path
 
 
 MOST_WORDS = 9  # of a sentence: 512 answers travel with the page, and it fits on a line

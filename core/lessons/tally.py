@@ -61,11 +61,8 @@ class TallyStore:
         """Open a class for a lesson and return it with its code; the oldest classes beyond a limit are deleted."""
         with self._open_connection() as connection:
             taken = {row[0] for row in connection.execute("SELECT code FROM classes")}
-            code = next(
-                each
-                for each in iter(lambda: "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH)), "")
-                if each not in taken
-            )
+            while (code := "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH))) in taken:
+                continue
             owner = _hash_token(code, "owner", secret)
             opened = datetime.datetime.now(datetime.UTC).isoformat()
             connection.execute("INSERT INTO classes VALUES (?, ?, ?, ?, ?)", (code, lesson, options, owner, opened))

@@ -10,21 +10,8 @@ from core import evaluation, interpret, runs
 from core.exceptions import NotAvailable
 from core.formatting import number, whole_percent
 from core.lazy_imports import numpy as np
-from core.lessons.lesson import (
-    MOST_WORDS,
-    WHOLE,
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    SmallShape,
-    WayOn,
-    find_words,
-    predict_sets,
-    read_split,
-    split_text,
-)
+from core.lessons import lesson
+from core.lessons.lesson import WHOLE, Lesson, LessonChoice, LessonContent, LessonStage, SmallShape, WayOn, find_words
 from core.runs.store import RunStore
 from core.text.word_spans import remove_words
 
@@ -68,7 +55,7 @@ class _TestedSentence:
 
     def average_random(self) -> list[float]:
         """Return the mean probability over all sets of 0, 1, … removed words."""
-        sets = np.array(predict_sets(self._run, self.text, self.spans)) / WHOLE
+        sets = np.array(lesson.predict_sets(self._run, self.text, self.spans)) / WHOLE
         sets = sets if self._target else 1 - sets
         sizes = np.array([bits.bit_count() for bits in range(len(sets))])
         return [float(sets[sizes == size].mean()) for size in range(len(self.spans) + 1)]
@@ -106,7 +93,7 @@ def build_content(store: RunStore) -> LessonContent:
     ask = "Which one names the words that the answer needs?"
     return LessonContent(
         options=OPTIONS,
-        questions=tuple(LessonQuestion(ask, _write_choices(each), each.passed) for each in (first, second)),  # type: ignore[arg-type]
+        questions=tuple(lesson.LessonQuestion(ask, _write_choices(each), each.passed) for each in (first, second)),  # type: ignore[arg-type]
         stages=(
             LessonStage(
                 "Two explanations of one answer. Which one do you trust?",
@@ -152,10 +139,9 @@ def build_content(store: RunStore) -> LessonContent:
 
 def _choose_texts(store: RunStore) -> list[str]:
     """Return sentences of fitting length with sure answers, evenly over the split."""
-    frame = read_split(store, RUN, SPLIT)
-    fit = [
-        text for text in frame[frame["confidence"] > SURE]["text"] if LEAST_WORDS <= len(find_words(text)) <= MOST_WORDS
-    ]
+    frame = lesson.read_split(store, RUN, SPLIT)
+    sure = frame[frame["confidence"] > SURE]["text"]
+    fit = [text for text in sure if LEAST_WORDS <= len(find_words(text)) <= lesson.MOST_WORDS]
     return [fit[place] for place in np.linspace(0, len(fit) - 1, min(SAMPLE, len(fit))).astype(int)]
 
 
@@ -193,11 +179,9 @@ def _write_choices(sentence: _TestedSentence) -> list[LessonChoice]:
     if sentence.curves[1 - right, sentence.step] >= 0.5:
         wrong = f"Without its first {words} the answer is still {sentence.answer} {bad}."
     found = f"You found it. Without its first {words}: {sentence.answer} {good}."
+    told = [(int(place != right), found if place == right else wrong) for place in range(len(LETTERS))]
     return [
-        *(
-            LessonChoice(f"Explanation {letter}", int(place != right), found if place == right else wrong)
-            for place, letter in enumerate(LETTERS)
-        ),
+        *(LessonChoice(f"Explanation {letter}", *each) for letter, each in zip(LETTERS, told, strict=True)),
         LessonChoice("Both", 2, f"They differ. Without the first {words}, one leaves {good}, the other {bad}."),
         LessonChoice("Neither", 3, f"One does. Without the first {words} of {LETTERS[right]}: {good}."),
     ]
@@ -206,7 +190,7 @@ def _write_choices(sentence: _TestedSentence) -> list[LessonChoice]:
 def _describe_sentence(sentence: _TestedSentence) -> dict[str, Any]:
     """Return what the page draws: words, weights and orders of both explanations, and the curves."""
     return {
-        **split_text(sentence.text),
+        **lesson.split_text(sentence.text),
         "answer": sentence.answer,
         "weights": [(np.clip(each, 0, None) / each.max()).round(3).tolist() for each in sentence.pushes],
         "orders": sentence.orders,

@@ -10,23 +10,8 @@ from core import evaluation, interpret, runs
 from core.exceptions import NotAvailable
 from core.formatting import whole_percent
 from core.lazy_imports import numpy as np
-from core.lessons.lesson import (
-    MOST_WORDS,
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    WayOn,
-    find_flips,
-    find_words,
-    join_words,
-    make_box,
-    predict_sets,
-    read_split,
-    split_text,
-    write_answer,
-)
+from core.lessons import lesson
+from core.lessons.lesson import LessonChoice, LessonContent, LessonStage, WayOn, find_words, read_split, write_answer
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -91,43 +76,35 @@ def build_content(store: RunStore) -> LessonContent:
     if len(classes) != 2:
         raise NotAvailable(f"this lesson needs a model with two classes, unlike {RUN}")
     first, second = _choose_sentences(run, frame)
-    sets = predict_sets(run, first.text, first.spans)
+    sets = lesson.predict_sets(run, first.text, first.spans)
     right, again = first.deciding, second.deciding
-    other_way = find_flips(sets, [place for place in range(len(first.words)) if place != right])
+    other_way = lesson.find_flips(sets, [place for place in range(len(first.words)) if place != right])
     same, counted, chance = _count_same(run, read_split(store, RUN, COUNTED)["text"].tolist())
     low, high = evaluation.intervals.compute_wilson(same, counted)
     word, read = f"“{first.words[right]}”", f"“{first.words[first.read_most]}”"
     told, fixed = write_answer(classes, first.positive), write_answer(classes, second.alone[again])
     flipped, read_alone = (write_answer(classes, first.alone[place]) for place in (right, first.read_most))
+    ask, opposite = "Which word decides this answer?", classes[int(first.positive < 0.5)]
+    needed, example = f"As long as {word} stays, nothing flips it.", "No other words flip it."
+    if other_way is not None:
+        needed = f"You need {len(other_way)} other word{'s' if len(other_way) > 1 else ''}."
+        example = f"For example {lesson.join_words([first.words[place] for place in other_way])}."
     also = f"Without “{second.words[second.read_most]}”: {write_answer(classes, second.alone[second.read_most])}."
     return LessonContent(
         options=OPTIONS,
         questions=(
-            LessonQuestion("Which word decides this answer?", _write_choices(first, classes), right),
-            LessonQuestion("Which word decides this answer?", _write_choices(second, classes), again),
+            lesson.LessonQuestion(ask, _write_choices(first, classes), right),
+            lesson.LessonQuestion(ask, _write_choices(second, classes), again),
         ),
         stages=(
-            LessonStage(
-                "Which word decides this answer?",
-                f"The model says {told}. Without one word it says {classes[int(first.positive < 0.5)]}.",
-                "Reveal",
-            ),
+            LessonStage(ask, f"The model says {told}. Without one word it says {opposite}.", "Reveal"),
             LessonStage(
                 f"Without {word} the answer flips.",
                 f"Coloured bars: probability of {classes[1]} without the word. Dark bars: attention.",
                 "Now you remove",
                 reason=f"{read} gets most attention. Without it: {read_alone}.",
             ),
-            LessonStage(
-                f"Flip the answer, and keep {word}.",
-                "Click words to remove them. "
-                + (
-                    f"As long as {word} stays, nothing flips it."
-                    if other_way is None
-                    else f"You need {len(other_way)} other word{'s' if len(other_way) > 1 else ''}."
-                ),
-                "Predict again",
-            ),
+            LessonStage(f"Flip the answer, and keep {word}.", f"Click words to remove them. {needed}", "Predict again"),
             LessonStage(
                 "This answer is wrong. Which word decides it?",
                 f"The writer means {second.label}. The model says {write_answer(classes, second.positive)}.",
@@ -153,9 +130,7 @@ def build_content(store: RunStore) -> LessonContent:
         answers=(
             f"{word}. Without it: {flipped}.",
             f"Deciding: {word}. Most attention: {read}.",
-            "No other words flip it."
-            if other_way is None
-            else f"For example {join_words([first.words[place] for place in other_way])}.",
+            example,
             f"“{second.words[again]}”. Without it: {fixed}.",
         ),
         ways=(
@@ -167,7 +142,7 @@ def build_content(store: RunStore) -> LessonContent:
 
 def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_WordEffects, _WordEffects]:
     """Return a right and a wrong answer that one word flips alone, not the word with most attention; clearest first."""
-    frame = frame[[LEAST_WORDS <= len(find_words(text)) <= MOST_WORDS for text in frame["text"]]]
+    frame = frame[[LEAST_WORDS <= len(find_words(text)) <= lesson.MOST_WORDS for text in frame["text"]]]
     sentences = _read_sentences(run, frame["text"].tolist(), frame["label"].tolist())
     chosen: dict[bool, _WordEffects] = {}
     for each in sorted(sentences, key=lambda each: -each.clarity):
@@ -197,7 +172,7 @@ def _count_same(run: LoadedRun, texts: Sequence[str]) -> tuple[int, int, float]:
 def _describe_sentence(sentence: _WordEffects) -> dict[str, Any]:
     """Return what the page draws: the words, answers without each, and attention."""
     return {
-        **split_text(sentence.text),
+        **lesson.split_text(sentence.text),
         "positive": round(sentence.positive, 6),
         "alone": [round(float(each), 6) for each in sentence.alone],
         "attention": [round(float(each), 3) for each in sentence.attention],
@@ -221,7 +196,7 @@ def _write_choices(sentence: _WordEffects, classes: Sequence[str]) -> list[Lesso
     return choices
 
 
-WORD = Lesson(
+WORD = lesson.Lesson(
     "word",
     "Which word decides?",
     "One word can flip an answer. It need not be the word with most attention.",
@@ -236,7 +211,7 @@ WORD = Lesson(
     ),
     belief="Many believe that the word with most attention decides. Attention does not show what the answer needs.",
     small=[
-        make_box(x, y, width, 13, *(("accent",) if (x, y) == (44, 28) else ("right", 0.4)))
+        lesson.make_box(x, y, width, 13, *(("accent",) if (x, y) == (44, 28) else ("right", 0.4)))
         for y, row in (
             (6, ((4, 26), (34, 46), (84, 20), (108, 26))),
             (28, ((4, 36), (44, 30), (78, 50))),

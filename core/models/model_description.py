@@ -6,17 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from core.formatting import count, join_names
-from core.models.attention_config import (
-    ADDITIVE,
-    DIFFERENTIAL,
-    LAMBDA_RANGES,
-    OF_TOKEN,
-    AttentionConfig,
-    EquationLine,
-    Formula,
-    Term,
-    list_terms,
-)
+from core.models import attention_config
+from core.models.attention_config import ADDITIVE, LAMBDA_RANGES, OF_TOKEN, AttentionConfig, EquationLine, Formula, Term
 from core.models.config import Family, ModelConfig
 
 TAG_ROWS = 14  # Universal parts of speech, the unknown one and the class token
@@ -96,11 +87,8 @@ def list_features(config: ModelConfig) -> tuple[str, ...]:
         return _OF_FAMILY[config.family]
     found = list_parts(config, vocabulary=0, classes=2)
     attention = next(part for part in found if part.key == "attention")
-    return (
-        *_OF_FAMILY.get(config.family, ()),
-        *(term.name for term in attention.terms),
-        *(part.mark for part in found if part.mark),
-    )
+    names = *(term.name for term in attention.terms), *(part.mark for part in found if part.mark)
+    return *_OF_FAMILY.get(config.family, ()), *names
 
 
 def describe_addition(config: ModelConfig) -> str:
@@ -113,17 +101,14 @@ def describe_addition(config: ModelConfig) -> str:
         found.append(f"adds {part.components - 1} attention map{'s' * (part.components > 2)}{sign}")
     elif part.mixing != "single":
         found.append("subtracts an attention map")
-    if part.lexical != "none":
-        found.append("lexicon in the attention")
-    if config.position == "polarity-aware":
-        found.append("polarity in positions")
-    if part.gate:
-        found.append("gates")
-    if config.head.kernels:
-        found.append("convolutions on top")
-    if part.rotary:
-        found.append("rotary positions")
-    return ", ".join(found) or "plain attention"
+    further = {
+        "lexicon in the attention": part.lexical != "none",
+        "polarity in positions": config.position == "polarity-aware",
+        "gates": part.gate,
+        "convolutions on top": config.head.kernels,
+        "rotary positions": part.rotary,
+    }
+    return ", ".join([*found, *(words for words, there in further.items() if there)]) or "plain attention"
 
 
 def _yield_encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
@@ -135,18 +120,14 @@ def _yield_encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterat
 def _yield_pretrained(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
     """Yield descriptions of the parts of a pretrained encoder like BERT (512 positions); others differ slightly."""
     d, f = config.width, config.ff_width
-    line = EquationLine(
-        r"x_i = \operatorname{LayerNorm}(E_i + P_i + S)", "What enters: the token and its place, both learned."
-    )
+    words = "What enters: the token and its place, both learned."
+    line = EquationLine(r"x_i = \operatorname{LayerNorm}(E_i + P_i + S)", words)
     detail = f"{count(vocabulary)} tokens × {d}, [CLS] in front and [SEP] behind"
     yield ModelPart("embedding", "Embedding", detail, vocabulary * d)
     size = (PLACES + TYPES + 2) * d
     yield ModelPart("positions", "Places", f"{PLACES} learned ones, added and normed", size, lines=(line,))
-    inside = f"GELU, {d} → {f} → {d}"
-    for part in (
-        _describe_attention(config),
-        ModelPart("feedforward", "Feed-forward", inside, 2 * d * f + f + d, layer=True),
-    ):
+    feedforward = ModelPart("feedforward", "Feed-forward", f"GELU, {d} → {f} → {d}", 2 * d * f + f + d, layer=True)
+    for part in (_describe_attention(config), feedforward):
         yield replace(part, times=config.layers)
         yield ModelPart("norm", "LayerNorm", "", 2 * d, config.layers, layer=True)
     yield from _yield_output(config, classes)
@@ -160,10 +141,8 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
     alone = (EquationLine(embedded, "What enters the first layer."),) if config.position == "none" else ()
     yield ModelPart("embedding", "Embedding", detail, (vocabulary + first) * d, lines=alone)
     if config.ngram_buckets:
-        mean = EquationLine(
-            r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
-            "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
-        )
+        words = "The mean over the 3- to 5-grams of the word, each with the row of its bucket."
+        mean = EquationLine(r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}", words)
         detail = f"of 3 to 5 letters, {count(config.ngram_buckets)} buckets × {d}, their mean added"
         size, mark = config.ngram_buckets * d, "character n-grams"
         yield ModelPart("ngrams", "Character n-grams", detail, size, mark=mark, lines=(mean,))
@@ -181,19 +160,12 @@ def _describe_positions(config: ModelConfig, embedded: str) -> ModelPart:
     if config.pos_tags:
         named.append(("part of speech", "γ", r"\gamma\,E^{\mathrm{tag}}_i"))
     further = " and ".join(name for name, _, _ in named[1:])
-    return ModelPart(
-        "positions",
-        "Polarity-aware positions",
-        ", ".join(f"{factor} · {name}" for name, factor, _ in named),
-        len(named) + (TAG_ROWS * config.width if config.pos_tags else 0),
-        mark=f"positions with {further}" if further else "learned factor of positions",
-        lines=(
-            EquationLine(
-                f"{embedded} + {' + '.join(latex for _, _, latex in named)}",
-                "What enters the first layer: the token and its place among T, each term with a learned factor.",
-            ),
-        ),
-    )
+    detail = ", ".join(f"{factor} · {name}" for name, factor, _ in named)
+    size = len(named) + (TAG_ROWS * config.width if config.pos_tags else 0)
+    mark = f"positions with {further}" if further else "learned factor of positions"
+    words = "What enters the first layer: the token and its place among T, each term with a learned factor."
+    line = EquationLine(f"{embedded} + {' + '.join(latex for _, _, latex in named)}", words)
+    return ModelPart("positions", "Polarity-aware positions", detail, size, mark=mark, lines=(line,))
 
 
 def _yield_layers(config: ModelConfig) -> Iterator[ModelPart]:
@@ -216,18 +188,12 @@ def _describe_norm(config: ModelConfig) -> int:
 
 def _describe_attention(config: ModelConfig) -> ModelPart:
     part, d = config.attention, config.width
-    qk, found = part.get_qk_width(d), (*list_terms(part, d), *list_mixing_terms(part, d))
+    qk, found = part.get_qk_width(d), (*attention_config.list_terms(part, d), *list_mixing_terms(part, d))
     projections = 2 * part.components * qk * (d + 1) + 2 * d * (d + 1)
     heads = f"{part.heads} {'head' if part.heads == 1 else 'heads'}"
-    return ModelPart(
-        "attention",
-        "Attention",
-        f"{heads}, queries of {qk // part.heads}, values of {d // part.heads}",
-        projections + sum(term.parameters for term in found),
-        config.layers,
-        layer=True,
-        terms=found,
-    )
+    detail = f"{heads}, queries of {qk // part.heads}, values of {d // part.heads}"
+    size = projections + sum(term.parameters for term in found)
+    return ModelPart("attention", "Attention", detail, size, config.layers, layer=True, terms=found)
 
 
 def _yield_output(config: ModelConfig, classes: int) -> Iterator[ModelPart]:
@@ -236,25 +202,17 @@ def _yield_output(config: ModelConfig, classes: int) -> Iterator[ModelPart]:
     if kernels:
         branches = ";".join(f"C_{{{k}}}(H)_i" for k in kernels)
         beside, widths = "Next to each token, what the convolutions find around it.", join_names([*map(str, kernels)])
-        yield ModelPart(
-            "convolutions",
-            "Convolutions",
-            f"{widths} tokens wide, {head.channels} channels each, besides the tokens: {joined}",
-            sum(config.width * head.channels * k + 3 * head.channels for k in kernels),  # weights, bias, batch norm
-            mark=f"convolutions {head.kernels}",
-            lines=(EquationLine(rf"r_i = [h_i;\,{branches}]", beside),),
-        )
+        detail = f"{widths} tokens wide, {head.channels} channels each, besides the tokens: {joined}"
+        size = sum(config.width * head.channels * k + 3 * head.channels for k in kernels)  # weights, bias, batch norm
+        line, mark = EquationLine(rf"r_i = [h_i;\,{branches}]", beside), f"convolutions {head.kernels}"
+        yield ModelPart("convolutions", "Convolutions", detail, size, mark=mark, lines=(line,))
         token = "r_i"
     if head.attention_heads:
-        words = f"One more attention, of {head.attention_heads} heads."
-        yield ModelPart(
-            "head-attention",
-            "Attention of the head",
-            f"{head.attention_heads} heads over {joined}",
-            4 * joined * (joined + 1),
-            mark="attention in the head",
-            lines=(EquationLine(rf"a_i = \operatorname{{Attention}}({token[0].upper()})_i", words),),
-        )
+        heads, mark = f"{head.attention_heads} heads", "attention in the head"
+        latex = rf"a_i = \operatorname{{Attention}}({token[0].upper()})_i"
+        line = EquationLine(latex, f"One more attention, of {heads}.")
+        detail, size = f"{heads} over {joined}", 4 * joined * (joined + 1)
+        yield ModelPart("head-attention", "Attention of the head", detail, size, mark=mark, lines=(line,))
         token = "a_i"
     first, released = config.pooling == "cls", config.pad_mode == "as_released"
     places = "mean of all places, padding too" if released else "mean of the tokens"
@@ -269,19 +227,10 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
     """Yield descriptions of any dense layer and of the classifier; `words` explain `vector`, their input in LaTeX."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
-        yield ModelPart(
-            "dense",
-            "Dense layer",
-            f"{width} → {dense}, ReLU, LayerNorm",
-            dense * (width + 1) + 2 * dense,
-            mark="dense layer",
-            lines=(
-                EquationLine(
-                    rf"t = \operatorname{{LayerNorm}}\big(\operatorname{{ReLU}}(W_1\,{vector} + b_1)\big)",
-                    words.replace("linear map", "dense layer"),
-                ),
-            ),
-        )
+        latex = rf"t = \operatorname{{LayerNorm}}\big(\operatorname{{ReLU}}(W_1\,{vector} + b_1)\big)"
+        line = EquationLine(latex, words.replace("linear map", "dense layer"))
+        detail, size = f"{width} → {dense}, ReLU, LayerNorm", dense * (width + 1) + 2 * dense
+        yield ModelPart("dense", "Dense layer", detail, size, mark="dense layer", lines=(line,))
         width, vector, words = dense, "t", "A linear map."
     said = f"{width} → 1, its sigmoid" if one else f"{width} → {classes} classes"
     line = EquationLine(rf"\mathrm{{logits}} = W\,{vector} + b", words)
@@ -292,9 +241,8 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
 
 
 def _describe_words(config: ModelConfig, vocabulary: int) -> ModelPart:
-    return ModelPart(
-        "embedding", "Embedding", f"{count(vocabulary)} tokens × {config.width}", vocabulary * config.width
-    )
+    detail = f"{count(vocabulary)} tokens × {config.width}"
+    return ModelPart("embedding", "Embedding", detail, vocabulary * config.width)
 
 
 def _yield_bilstm(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
@@ -305,10 +253,8 @@ def _yield_bilstm(config: ModelConfig, vocabulary: int, classes: int) -> Iterato
         detail = f"{s} states forwards, {s} backwards"
         yield ModelPart("recurrence", "LSTM, both directions", detail, 2 * 4 * s * (inner + s + 2))
     above = f", in the top one of {config.layers} layers" if config.layers > 1 else ""
-    states = EquationLine(
-        r"h = \big[\overrightarrow{\mathrm{LSTM}}(x)_T;\ \overleftarrow{\mathrm{LSTM}}(x)_1\big]",
-        f"The last state of each direction{above}.",
-    )
+    latex = r"h = \big[\overrightarrow{\mathrm{LSTM}}(x)_T;\ \overleftarrow{\mathrm{LSTM}}(x)_1\big]"
+    states = EquationLine(latex, f"The last state of each direction{above}.")
     yield ModelPart("pooling", "Last states", "of both directions", lines=(states,))
     yield from _yield_classifier(config, 2 * s, classes, "h", "A linear map.")
 
@@ -317,9 +263,8 @@ def _yield_cnn(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[M
     yield _describe_words(config, vocabulary)
     w, kernels, channels = config.width, config.head.parse_widths(), config.head.channels
     size = sum(w * channels * k + channels for k in kernels)
-    yield ModelPart(
-        "convolutions", "Convolutions", f"{join_names([*map(str, kernels)])} tokens wide, {channels} filters each", size
-    )
+    detail = f"{join_names([*map(str, kernels)])} tokens wide, {channels} filters each"
+    yield ModelPart("convolutions", "Convolutions", detail, size)
     widths = r",\,".join(map(str, kernels))
     largest = EquationLine(
         r"m_{k,c} = \max_i\ \operatorname{ReLU}\big(w_{k,c}\cdot x_{i:i+k} + b_{k,c}\big),\quad "
@@ -331,10 +276,9 @@ def _yield_cnn(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[M
 
 
 def _yield_lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
-    valences = EquationLine(
-        r"f = \big(\textstyle\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big),\quad v_i=\rho_i^{+}-\rho_i^{-}", "Valences."
-    )
-    yield ModelPart("valences", "Valences", "of the words in the lexicon: sum and mean", lines=(valences,))
+    latex = r"f = \big(\textstyle\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big),\quad v_i=\rho_i^{+}-\rho_i^{-}"
+    valences = (EquationLine(latex, "Valences."),)
+    yield ModelPart("valences", "Valences", "of the words in the lexicon: sum and mean", lines=valences)
     line = EquationLine(r"\mathrm{logits} = W f + b", "Logistic regression.")
     yield ModelPart("classifier", "Classifier", f"2 numbers → {classes} classes", 2 * classes + classes, lines=(line,))
 
@@ -342,10 +286,8 @@ def _yield_lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterat
 def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
     """Yield descriptions of the two parts of a TF-IDF model: n-gram counts, and the linear classifier."""
     counts, solver = (title[0].upper() + title[1:] for title in _OF_FAMILY[config.family])
-    weights = EquationLine(
-        r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g",
-        "The weight of each word, pair of neighbours and character n-gram in a text.",
-    )
+    words = "The weight of each word, pair of neighbours and character n-gram in a text."
+    weights = EquationLine(r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g", words)
     detail = "of words and of pairs of neighbours; with text.char_ngrams also of parts of words"
     yield ModelPart("counts", counts, detail, lines=(weights,))
     line = EquationLine(r"\mathrm{logits} = W\,x/\lVert x\rVert + b", "A linear map.")
@@ -357,9 +299,8 @@ COMBINED = "Each map weighs the values; λ weights the maps."
 
 def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
     """List descriptions of how a head combines and normalises its attention maps, in the order of these steps."""
-    return tuple(
-        term for say in (_describe_mixing, _describe_row_norm, _describe_head_norm) if (term := say(part, width))
-    )
+    found = (describe(part, width) for describe in (_describe_mixing, _describe_row_norm, _describe_head_norm))
+    return tuple(filter(None, found))
 
 
 def _describe_mixing(part: AttentionConfig, width: int) -> Term | None:
@@ -379,17 +320,11 @@ def _write_subtraction(lam: str) -> Callable[[Formula], Formula]:
 
 def _describe_differential(part: AttentionConfig, width: int) -> Term:
     begin = "grows with the layer" if part.start is None else f"is {part.start:g}"
-    return Term(
-        "A₀ − λA₁",
-        f"two maps subtracted, one λ{' per head' * part.lambda_per_head}{_describe_start(part)}",
-        4 * part.lambda_sets * (part.get_qk_width(width) // part.heads),
-        _write_subtraction(r"\lambda"),
-        lines=(
-            EquationLine(
-                DIFFERENTIAL, f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}"
-            ),
-        ),
-    )
+    detail = f"two maps subtracted, one λ{' per head' * part.lambda_per_head}{_describe_start(part)}"
+    size = 4 * part.lambda_sets * (part.get_qk_width(width) // part.heads)
+    words = f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}"
+    lines = (EquationLine(attention_config.DIFFERENTIAL, words),)
+    return Term("A₀ − λA₁", detail, size, _write_subtraction(r"\lambda"), lines)
 
 
 def _describe_addition(part: AttentionConfig, width: int) -> Term:
@@ -398,13 +333,11 @@ def _describe_addition(part: AttentionConfig, width: int) -> Term:
     maps = "1 map" if part.components == 1 else f"{part.components} maps"
     token = ",i" * part.lambda_input
     further = "".join(rf" + \lambda_{{{n}{token}}} A_{{{n}}}" for n in range(1, part.components))
-    return Term(
-        f"{maps}, λ in {LAMBDA_RANGES[part.constraint].words}",
-        f"further maps added, each with its λ{each}{', β learned' * part.learn_beta}{_describe_start(part)}",
-        extra * (width // 4) * (1 + width if part.lambda_input else 2) + extra * part.learn_beta,
-        lambda formula: formula._replace(combined=rf"\Big(A_0{further}\Big)", words=COMBINED),
-        _define_lambda(part) if part.components > 1 else (),
-    )
+    name, lines = f"{maps}, λ in {LAMBDA_RANGES[part.constraint].words}", _define_lambda(part) if extra else ()
+    detail = f"further maps added, each with its λ{each}{', β learned' * part.learn_beta}{_describe_start(part)}"
+    size = extra * (width // 4) * (1 + width if part.lambda_input else 2) + extra * part.learn_beta
+    combined = rf"\Big(A_0{further}\Big)"
+    return Term(name, detail, size, lambda formula: formula._replace(combined=combined, words=COMBINED), lines)
 
 
 def _define_lambda(part: AttentionConfig) -> tuple[EquationLine, EquationLine]:
@@ -413,16 +346,11 @@ def _define_lambda(part: AttentionConfig) -> tuple[EquationLine, EquationLine]:
     beta = "α is fixed, β learned" if part.learn_beta else "α and β are fixed"
     fitted = "fitted to what the paper's models learned"
     begin = fitted if part.start is None else f"so that it starts at {part.start:g}"
-    return (
-        EquationLine(
-            ADDITIVE.replace(r"\lambda_n", rf"\lambda{each}").replace("p_n", f"p{each}"),
-            f"The weight of map n, between two ends; {beta}: {begin}.{' One per head.' * part.lambda_per_head}",
-        ),
-        EquationLine(
-            rf"p{each} = \operatorname{{mean}}\big({between.function}(u_n)\odot {between.function}({key})\big)",
-            f"In {between.words}, from two learned vectors{' and the token' * part.lambda_input}.",
-        ),
-    )
+    weight = ADDITIVE.replace(r"\lambda_n", rf"\lambda{each}").replace("p_n", f"p{each}")
+    words = f"The weight of map n, between two ends; {beta}: {begin}.{' One per head.' * part.lambda_per_head}"
+    mean = rf"p{each} = \operatorname{{mean}}\big({between.function}(u_n)\odot {between.function}({key})\big)"
+    source = f"In {between.words}, from two learned vectors{' and the token' * part.lambda_input}."
+    return EquationLine(weight, words), EquationLine(mean, source)
 
 
 def _describe_start(part: AttentionConfig) -> str:
@@ -433,13 +361,12 @@ def _describe_row_norm(part: AttentionConfig, width: int) -> Term | None:
     if not part.row_norm:
         return None
     words = " The weights c of the maps are divided by the sum of their magnitudes."
-    return Term(
-        "row norm",
-        "weights of the maps divided by the sum of their magnitudes",
-        write=lambda formula: formula._replace(
-            combined=rf"\frac{{1}}{{\sum_n|c_n|}}\,{formula.combined}", words=formula.words + words
-        ),
-    )
+
+    def write(formula: Formula) -> Formula:
+        combined = rf"\frac{{1}}{{\sum_n|c_n|}}\,{formula.combined}"
+        return formula._replace(combined=combined, words=formula.words + words)
+
+    return Term("row norm", "weights of the maps divided by the sum of their magnitudes", write=write)
 
 
 def _describe_head_norm(part: AttentionConfig, width: int) -> Term | None:
@@ -450,9 +377,5 @@ def _describe_head_norm(part: AttentionConfig, width: int) -> Term | None:
         scale = r"(1-\lambda_{\mathrm{init}})"
     if part.mixing == "additive" and part.components > 1:
         scale = r"\frac{1}{1+\sum_n\lambda_{n,\mathrm{init}}}"
-    return Term(
-        "head norm",
-        "RMSNorm of each head's output",
-        width // part.heads,
-        lambda formula: formula._replace(norm=rf"{scale}\,\operatorname{{RMSNorm}}"),
-    )
+    norm, size = rf"{scale}\,\operatorname{{RMSNorm}}", width // part.heads
+    return Term("head norm", "RMSNorm of each head's output", size, lambda formula: formula._replace(norm=norm))

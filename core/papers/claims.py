@@ -114,10 +114,8 @@ def _compute_ndt() -> Iterator[Recount]:
     best = sorted((row for row in accuracy["TFN"] if row[0] == "NDT"), key=lambda row: -accuracy["TFN"][row])[:3]
     yield Recount("top three", None, [accuracy["TFN"][row] for row in best], [row[1].endswith("N=4") for row in best])
     apart = [_read("ndt", "IX", "silhouette", name) for name in SETS]
-    r = [
-        statistics.correlation([known[row] for row in cells], list(cells.values()))
-        for known, cells in zip(apart, accuracy.values(), strict=True)
-    ]
+    by_set = zip(apart, accuracy.values(), strict=True)
+    r = [statistics.correlation([known[row] for row in cells], list(cells.values())) for known, cells in by_set]
     yield Recount("silhouette", None, _round(r, 2), [each > 0 for each in r[:2]])
     weights = {
         (row.dataset, row.variant, row.layer or 0, row.component or 0): row.value
@@ -261,10 +259,8 @@ def _compute_lexical() -> Iterator[Recount]:
     yield Recount("considerable", None, round(limit, 2), [gain > limit for gain in every.values()], small)
     names = ("delta_mean", "delta_sigma_as_printed", "delta_sigma2_as_printed")
     printed = [[_read("lexical", "2", name)["mean of 5 models", row] for row in ORDER] for name in names]
-    means, deviations, variances = (
-        _round([compute(row) for row in gains], 3)
-        for compute in (statistics.fmean, statistics.stdev, statistics.variance)
-    )
+    kinds = statistics.fmean, statistics.stdev, statistics.variance
+    means, deviations, variances = (_round([compute(row) for row in gains], 3) for compute in kinds)
     yield Recount("means", printed[0], means, _match(printed[0], means, 3))
     as_told = [*_match(sorted(printed[1]), sorted(deviations), 3), *_match(sorted(printed[2]), sorted(variances), 3)]
     exchanged = sum(_match(sorted(printed[1]), sorted(variances), 3))
@@ -302,10 +298,8 @@ def count_rank_sums(runs: int) -> list[int]:
     """
     ways = [1]
     for rank in range(1, runs + 1):
-        ways = [
-            (ways[at] if at < len(ways) else 0) + (ways[at - rank] if at >= rank else 0)
-            for at in range(len(ways) + rank)
-        ]
+        none = [0] * rank
+        ways = [without + negative for without, negative in zip(ways + none, none + ways, strict=True)]
     return ways
 
 

@@ -94,17 +94,10 @@ def find_counterpart(preset: str, config: RunConfig) -> Counterpart | None:
     model, variant = _MODELS[preset]
     dataset = _DATA[config.data.name]
     rows = [row for row in select_reported(paper="ndt", dataset=dataset, model=model) if row.variant == variant]
-    return Counterpart(
-        dataset=dataset,
-        tables=tuple(dict.fromkeys(row.table for row in rows if row.metric in (*_METRICS, LAMBDA))),
-        metrics={
-            _METRICS[row.metric]: round(row.value * (0.01 if row.unit == "%" else 1.0), 6)
-            for row in rows
-            if row.metric in _METRICS
-        },
-        lambdas=_build_lambda_table(rows),
-        note=_describe_difference(dataset, config),
-    )
+    tables = tuple(dict.fromkeys(row.table for row in rows if row.metric in (*_METRICS, LAMBDA)))
+    shares = {row.metric: row.value * (0.01 if row.unit == "%" else 1.0) for row in rows}
+    metrics = {_METRICS[name]: round(share, 6) for name, share in shares.items() if name in _METRICS}
+    return Counterpart(dataset, tables, metrics, _build_lambda_table(rows), _describe_difference(dataset, config))
 
 
 def explain_unmatched(preset: str, config: RunConfig) -> str:
@@ -177,8 +170,6 @@ def select_efficiency(preset: str) -> list[dict[str, Any]]:
         same = select_reported(paper=row.paper, dataset=row.dataset, metric=row.metric)
         if row.metric in SPEEDS and row.variant.endswith(variant.split(" ")[-1]):  # Table XI: N alone
             told = len({each.value for each in same}) > 1 and row.metric != "throughput"
-            ratio = round(row.value / same[0].value, 3) if told else None
-            found.append(
-                {"table": row.table, "dataset": row.dataset, "value": row.value, "unit": row.unit, "ratio": ratio}
-            )
+            about = {name: getattr(row, name) for name in ("table", "dataset", "value", "unit")}
+            found.append(about | {"ratio": round(row.value / same[0].value, 3) if told else None})
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,18 +21,9 @@ from core.lazy_imports import numpy as np
 from core.lazy_imports import scipy
 from core.models.model_description import count_parameters
 from core.models.presets import PRESETS
+from core.papers import training_cells
 from core.papers.reported_results import ReportedNumber, read_speed, read_text_statistics, select_reported
-from core.papers.training_cells import (
-    LABELS,
-    RESULTS,
-    Line,
-    TrainingCell,
-    list_cells,
-    read_labels,
-    read_lines,
-    read_recipes,
-    unpack_rows,
-)
+from core.papers.training_cells import LABELS, RESULTS, Line, TrainingCell, list_cells, read_lines, read_recipes
 
 BETTER, DIFFERS, AGREES, INCONCLUSIVE = "better than the paper allows", "differs", "agrees", "inconclusive"
 ONE_SEED, NOT_RUN, BASELINE = "one seed", "not run", "baseline"
@@ -45,6 +36,7 @@ LEAST = 6
 SCALES = ("small", "paper")
 BASELINES = ("tfidf-logreg", "tfidf-logreg-chars")
 _NORMAL = statistics.NormalDist()
+Recipe = Mapping[str, Any]
 
 
 def judge_difference(values: Sequence[float], reported: float, rows: float, *, upward: bool = True) -> Line:
@@ -118,10 +110,8 @@ class TrainedModel:
         found = []
         for line in self.done:
             truth = self._labels[line["test"]]
-            several = truth["task"] == "multi"
-            texts = (truth["labels"], line["predicted"])
-            first, second = (unpack_rows(text, truth["n"], several=several) for text in texts)
-            found.append((first, second))
+            unpack = partial(training_cells.unpack_rows, n=truth["n"], several=truth["task"] == "multi")
+            found.append((unpack(truth["labels"]), unpack(line["predicted"])))
         return found
 
 
@@ -138,10 +128,9 @@ class Measured(NamedTuple):
 
 def _count_row_variance(first: TrainedModel, second: TrainedModel) -> float:
     """Return the share of test rows that only one of two models has right: the variance of a gain, per row."""
-    right = [
-        [np.all(np.atleast_2d((truth == said).T), axis=0) for truth, said in each.answers] for each in (first, second)
-    ]
-    return float(np.mean([np.mean(a != b) for a, b in zip(*right, strict=False)]))
+    both = zip(first.answers, second.answers, strict=False)
+    right = [[np.all(np.atleast_2d((truth == said).T), axis=0) for truth, said in each] for each in both]
+    return float(np.mean([np.mean(a != b) for a, b in right]))
 
 
 def measure_quantity(what: str, model: TrainedModel, main: str, reference: TrainedModel | None, at: Any) -> Measured:
@@ -159,11 +148,10 @@ def measure_quantity(what: str, model: TrainedModel, main: str, reference: Train
     scores = [line["metrics"]["validation" if kind == "validation" else "test"].get(name) for line in model.done]
     if kind in ("", "validation") and name not in ("lambda", "silhouette"):
         return Measured([float(score) for score in scores])
-    if name == "lambda":
-        layer, component = at
-        return Measured([line["lambda"][layer - 1][component - 1] for line in model.done], variance=0.0, upward=False)
-    if name == "silhouette":
-        return Measured([line["silhouette"] for line in model.done], variance=0.0, upward=False)
+    if name in ("lambda", "silhouette"):
+        known = [line[name] for line in model.done]
+        values = known if name == "silhouette" else [weights[at[0] - 1][at[1] - 1] for weights in known]
+        return Measured(values, variance=0.0, upward=False)
     if kind == "spread":
         spread = statistics.stdev(scores)
         rows = spread**2 / (2 * (len(scores) - 1)) * model.tests
@@ -171,9 +159,7 @@ def measure_quantity(what: str, model: TrainedModel, main: str, reference: Train
     if kind in ("positive", "rate"):
         return _measure_rate(kind, name, model)
     assert reference is not None, f"{what} needs a reference in recipes.json"
-    pairs = [
-        (line["metrics"]["test"][name], other["metrics"]["test"][name]) for line, other in model.pair_runs(reference)
-    ]
+    pairs = [[line["metrics"]["test"][name] for line in pair] for pair in model.pair_runs(reference)]
     gains = [first - second for first, second in pairs]
     if kind == "wilcoxon":
         from core.evaluation.comparison import Wilcoxon
@@ -185,22 +171,13 @@ def measure_quantity(what: str, model: TrainedModel, main: str, reference: Train
 
 def _measure_rate(kind: str, name: str, model: TrainedModel) -> Measured:
     values, shares = [], []
-    for truth, predicted in model.answers:
-        if kind == "rate":
-            actual, answer = map(int, name.split(","))
-            within, hit = truth == actual, predicted == answer
-        else:  # of the positive class, the last one
-            positive = truth.max()
-            within, hit = (
-                (predicted == positive, truth == positive)
-                if name == "precision"
-                else (truth == positive, predicted == positive)
-            )
-        if name == "f1":
-            both = np.sum((truth == positive) & (predicted == positive))
-            values.append(float(2 * both / (np.sum(truth == positive) + np.sum(predicted == positive))))
-        else:
-            values.append(float(np.mean(hit[within])))
+    for truth, predicted in model.answers:  # of the positive class, the last one, or of two given classes
+        actual, answer = map(int, name.split(",")) if kind == "rate" else [truth.max()] * 2
+        within, hit = truth == actual, predicted == answer
+        if name == "precision":
+            within, hit = hit, within
+        f1 = name == "f1"
+        values.append(float(2 * np.sum(within & hit) / (within.sum() + hit.sum()) if f1 else hit[within].mean()))
         shares.append(float(np.mean(within)))
     return Measured(values, share=statistics.fmean(shares), upward=kind == "positive")
 
@@ -211,7 +188,7 @@ class Results:
     def __init__(self, folders: Sequence[Path] = (RESULTS,), seeds: int = 0, scale: str = "small") -> None:
         self.groups = {group["group"]: group for group in read_recipes()["groups"]}
         self.folders, self.seeds, self.scale = folders, seeds, scale
-        self.labels = read_labels(folders)
+        self.labels = training_cells.read_labels(folders)
         self._models: dict[str, dict[str, TrainedModel]] = {}
 
     def read_group(self, group: str) -> dict[str, TrainedModel]:
@@ -234,11 +211,10 @@ class Results:
 
     def choose_baseline(self, group: str) -> str:
         """Return the TF-IDF model of a group with the better mean score on validation; empty if none was trained."""
-        metric, found = self.groups[group]["metric"], dict[str, float]()
-        for name, model in self.read_group(group).items():
-            if name in BASELINES and model.done:
-                found[name] = statistics.fmean(line["metrics"]["validation"][metric] for line in model.done)
-        return max(found, key=lambda name: found[name], default="")
+        metric, models = self.groups[group]["metric"], self.read_group(group)
+        trained = {name: models[name].done for name in models if name in BASELINES and models[name].done}
+        scores = {name: [line["metrics"]["validation"][metric] for line in done] for name, done in trained.items()}
+        return max(scores, key=lambda name: statistics.fmean(scores[name]), default="")
 
 
 def list_tables(paper: str, table: str = "") -> list[dict[str, Any]]:
@@ -261,7 +237,7 @@ def reproduce_tables(paper: str, table: str = "", results: Results | None = None
     return {"paper": paper, "tables": [build_table(recipe, results) for recipe in list_tables(paper, table)]}
 
 
-def build_table(recipe: Mapping[str, Any], results: Results) -> dict[str, Any]:
+def build_table(recipe: Recipe, results: Results) -> dict[str, Any]:
     """Return one table: a row for each reported number, then our stand-ins and TF-IDF."""
     rows = [_build_reported_row(recipe, row, results) for row in _select_rows(recipe)]
     for data, names in recipe.get("own", {}).items():
@@ -274,13 +250,13 @@ def build_table(recipe: Mapping[str, Any], results: Results) -> dict[str, Any]:
     return {**about, "recipe_version": read_recipes()["version"], "rows": rows}
 
 
-def _select_rows(recipe: Mapping[str, Any]) -> list[ReportedNumber]:
+def _select_rows(recipe: Recipe) -> list[ReportedNumber]:
     table = recipe.get("reported", recipe["table"])
     rows = [row for row in select_reported(paper=recipe["paper"]) if row.table == table]
     return [row for row in rows if row.metric in recipe["metrics"]] if "reported" in recipe else rows
 
 
-def _find_names(recipe: Mapping[str, Any], row: ReportedNumber) -> list[str]:
+def _find_names(recipe: Recipe, row: ReportedNumber) -> list[str]:
     names = read_recipes()["names"][recipe["names"]] if isinstance(recipe["names"], str) else recipe["names"]
     key = f"{row.model}|{row.variant}"
     found = names.get(f"{row.dataset}|{key}", names.get(key, []))
@@ -293,7 +269,7 @@ def _start_row(label: str, data: str, metric: str, reported: float | None, unit:
     return {**about, **empty, "verdict": NOT_RUN, "reason": "", "group": "", "model": "", "values": []}
 
 
-def _build_reported_row(recipe: Mapping[str, Any], row: ReportedNumber, results: Results) -> Line:
+def _build_reported_row(recipe: Recipe, row: ReportedNumber, results: Results) -> Line:
     place = f", λ{row.component} of layer {row.layer}" if row.component else ""
     label = " ".join(filter(None, (row.model, row.variant or recipe.get("label", "")))) or row.dataset
     found = _start_row(label + place, row.dataset, row.metric, row.value, row.unit)
@@ -306,13 +282,10 @@ def _build_reported_row(recipe: Mapping[str, Any], row: ReportedNumber, results:
     model = results.find_model(recipe.get("groups", {}).get(row.dataset, ()), names) if what and names else None
     if model is None:
         return found | {"reason": recipe["elsewhere"]}
-    tests = recipe["tests"][row.dataset]
-    return found | _compare_trained(
-        recipe, what, model, results, (row.layer, row.component), row.value, row.unit, tests
-    )
+    return found | _compare_trained(recipe, what, model, results, row.unit, row)
 
 
-def _compare_exactly(recipe: Mapping[str, Any], row: ReportedNumber, what: str) -> Line:
+def _compare_exactly(recipe: Recipe, row: ReportedNumber, what: str) -> Line:
     names = _find_names(recipe, row) if recipe["names"] else [recipe["sets"][row.dataset]]
     value = _compute_exact(what, names[0], row.dataset) if what else None
     if value is None:
@@ -322,7 +295,7 @@ def _compare_exactly(recipe: Mapping[str, Any], row: ReportedNumber, what: str) 
     return {"ours": value, "difference": difference, "verdict": verdict, "model": names[0] if names else ""}
 
 
-def _compare_timing(recipe: Mapping[str, Any], row: ReportedNumber) -> Line:
+def _compare_timing(recipe: Recipe, row: ReportedNumber) -> Line:
     """Return the committed time of a batch; other processors give other times, so only ratios are compared."""
     speed, [name] = read_speed(), _find_names(recipe, row)
     [own] = [each for each in speed["models"] if each["model"] == name]
@@ -363,16 +336,10 @@ def _compute_exact(what: str, name: str, data: str) -> float | None:
 
 
 def _compare_trained(
-    recipe: Mapping[str, Any],
-    what: str,
-    place: tuple[str, str],
-    results: Results,
-    at: Any,
-    reported: float | None,
-    unit: str,
-    tests: int,
+    recipe: Recipe, what: str, place: tuple[str, str], results: Results, unit: str, row: ReportedNumber | None = None
 ) -> Line:
     group, name = place
+    at = (row.layer, row.component) if row else None
     model, main = results.read_group(group)[name], results.groups[group]["metric"]
     found: Line = {"group": group, "model": name}
     other = recipe.get("references", {}).get(name, "")
@@ -394,14 +361,15 @@ def _compare_trained(
     deviation = raw * statistics.stdev(measured.values) if len(values) > 1 and what[:6] != "spread" else None
     found |= {"ours": raw * mean, "sd": deviation, "n": n, "values": [raw * value for value in measured.values]}
     found["reason"] = "; ".join(_describe_seeds(model, measured, what))
-    if reported is None:
+    if row is None:
         return found | {"verdict": BASELINE}
     if not measured.points:
-        return found | {"difference": mean - reported, "verdict": _judge_p(mean, reported, n)}
-    share = reported * (100 if raw == 1 else 1)
-    sampling = _add_rows(measured, share / 100, mean, tests, model)
-    judged = judge_difference(values, share, sampling, upward=measured.upward)
-    return found | judged
+        alike = (mean < LEVEL) == (row.value < LEVEL)  # both or neither significant; fewer than six pairs can never be
+        verdict = INCONCLUSIVE if n < LEAST else AGREES if alike else DIFFERS
+        return found | {"difference": mean - row.value, "verdict": verdict}
+    share = row.value * (100 if raw == 1 else 1)
+    sampling = _add_rows(measured, share / 100, mean, recipe["tests"][row.dataset], model)
+    return found | judge_difference(values, share, sampling, upward=measured.upward)
 
 
 def format_hours(hours: float) -> str:
@@ -417,13 +385,6 @@ def _add_rows(measured: Measured, reported: float, ours: float, tests: int, mode
     return sum(1e4 * each / (rows * measured.share) for each, (_, rows) in zip(of_row, sides, strict=True))
 
 
-def _judge_p(ours: float, reported: float, pairs: int) -> str:
-    """Return the verdict on a p-value: both or neither significant; fewer than six pairs can never be."""
-    if pairs < LEAST:
-        return INCONCLUSIVE
-    return AGREES if (ours < LEVEL) == (reported < LEVEL) else DIFFERS
-
-
 def _describe_seeds(model: TrainedModel, measured: Measured, what: str) -> list[str]:
     words = "folds" if model.folds else "seeds"
     said = [f"{len(model.done)} of {len(model.cells)} {words}"] if len(model.done) < len(model.cells) else []
@@ -435,9 +396,7 @@ def _describe_seeds(model: TrainedModel, measured: Measured, what: str) -> list[
     return said
 
 
-def _build_own_rows(
-    recipe: Mapping[str, Any], data: str, names: Mapping[str, str] | str, results: Results
-) -> list[Line]:
+def _build_own_rows(recipe: Recipe, data: str, names: Mapping[str, str] | str, results: Results) -> list[Line]:
     """Return rows of ours that the paper does not have."""
     rows = []
     units = {row.metric: row.unit for row in _select_rows(recipe) if row.dataset == data} or recipe.get("units", {})
@@ -447,21 +406,19 @@ def _build_own_rows(
         place = results.find_model(recipe["groups"][data], [name])
         for metric, what in recipe["metrics"].items():
             if place and (not what.startswith("gain") or name in recipe["references"]) and metric in units:
-                found = _compare_trained(recipe, what, place, results, None, None, units[metric], 0)
+                found = _compare_trained(recipe, what, place, results, units[metric])
                 rows.append(_start_row(label, data, metric, None, units[metric]) | found)
     return rows
 
 
-def _build_baseline_rows(recipe: Mapping[str, Any], rows: Sequence[Line], results: Results) -> list[Line]:
+def _build_baseline_rows(recipe: Recipe, rows: Sequence[Line], results: Results) -> list[Line]:
     """Return a row of TF-IDF for each data set and metric with results of ours."""
     found: dict[tuple[str, str], Line] = {}
     for row in rows:
         key = row["group"], row["metric"]
         if row["baseline"] is not None and key not in found:
-            name = results.choose_baseline(row["group"])
-            what = recipe["metrics"][row["metric"]]
-            place = row["group"], name
-            told = _compare_trained(recipe, what, place, results, None, None, row["unit"], 0)
+            name, what = results.choose_baseline(row["group"]), recipe["metrics"][row["metric"]]
+            told = _compare_trained(recipe, what, (row["group"], name), results, row["unit"])
             start = _start_row(f"TF-IDF ({name})", row["dataset"], row["metric"], None, row["unit"])
             found[key] = start | told | {"baseline": None}
     return list(found.values())
@@ -470,14 +427,10 @@ def _build_baseline_rows(recipe: Mapping[str, Any], rows: Sequence[Line], result
 def reproduce_overview(results: Results) -> dict[str, Any]:
     """Return all tables, with the rows of the main metric of each that have a result of ours."""
     tables = []
+    main = {name: ("main", group["metric"], f"gain:{group['metric']}") for name, group in results.groups.items()}
     for recipe in read_recipes()["tables"]:
         table = build_table(recipe, results)
-        rows = [row for row in table["rows"] if row["ours"] is not None and row["group"]]
-        metrics = [results.groups[row["group"]]["metric"] for row in rows]
-        known = [
-            (recipe["metrics"][row["metric"]], metric, f"gain:{metric}")
-            for row, metric in zip(rows, metrics, strict=True)
-        ]
-        main = [row for row, (what, *ours) in zip(rows, known, strict=True) if what in ("main", *ours)]
-        tables += [{"paper": recipe["paper"], **table, "rows": main}] if main else []
+        known = [row for row in table["rows"] if row["ours"] is not None and row["group"]]
+        rows = [row for row in known if recipe["metrics"][row["metric"]] in main[row["group"]]]
+        tables += [{"paper": recipe["paper"], **table, "rows": rows}] if rows else []
     return {"paper": "", "tables": tables}

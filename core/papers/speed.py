@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from core.exceptions import InputError
 from core.models.builder import build_model
 from core.models.trace import Batch
 from core.papers.reported_results import select_efficiency
+from core.papers.training_cells import Tell
 
 SPARSE, FULL = "sentiformer", "sentiformer-full"
 """Presets that differ only in attention: a window and a few global tokens, or all tokens."""
@@ -30,7 +31,6 @@ GLOBALS = 2
 ROUNDS, SECONDS = 7, 20.0
 """Passes of each model, after one that does not count; after so many seconds of its passes, three are enough."""
 ASYMPTOTIC = 1024  # tokens from which slopes are fitted: below, the layers' other work dominates
-Tell = Callable[[str, float | None], None]
 
 
 def measure_efficiency(

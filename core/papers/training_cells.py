@@ -39,6 +39,7 @@ DIGITS = 5
 RECIPE = "recipe"
 """Not a setting: the fine-tuning recipe of a cell."""
 Line = dict[str, Any]
+Tell = Callable[[str, float | None], None]
 
 
 class TrainingCell(NamedTuple):
@@ -253,12 +254,7 @@ def append_result(folder: Path, line: Line, labels: Mapping[str, Line]) -> None:
 
 
 def train_cells(
-    cells: Sequence[TrainingCell],
-    folder: Path,
-    tell: Callable[[str, float | None], None],
-    *,
-    device: str = "cpu",
-    workers: int = 1,
+    cells: Sequence[TrainingCell], folder: Path, tell: Tell, *, device: str = "cpu", workers: int = 1
 ) -> int:
     """Train cells in parallel, and store each result at once; return the number of failed cells."""
     from core.runs import pipeline  # noqa: F401 - imported once, before the workers are forked

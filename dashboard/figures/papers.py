@@ -118,8 +118,8 @@ def _build_mark(row: Row, tokens: Tokens) -> Mark:
     return Mark(row["difference"], low, high, row["verdict"] in (INCONCLUSIVE, ONE_SEED), color, said=said)
 
 
-def _has_value(mark: Mark) -> bool:
-    return mark.value is not None
+def _make_axis(marks: Sequence[Mark]) -> Axis:
+    return EMPTY if all(mark.value is None for mark in marks) else columns.make_axis(marks, zero=0.0, signed=True)
 
 
 def _write_value(row: Row, name: str) -> str:
@@ -153,19 +153,14 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
 
     width = f"{min(max(len(row['row']) for row in rows if row['verdict'] != BASELINE) / 2 + 2, 15):.0f}rem"
     csv: dict[str, Any] = {name: name for name in ("row", "dataset", "metric", "unit")}
+    ends = {"difference": "difference", "low": "ends.0", "high": "ends.1"}
     last: dict[str, Any] = {name: name for name in ("baseline", "verdict", "reason")}
     listed = (
         columns.name("name", name_metric(shown.metric), write_name, width, wrap=True, **csv),
         columns.text("told", "reported", lambda row: _write_value(row, "reported"), "4.7rem", reported="reported"),
         columns.text("own", "ours", lambda row: _write_value(row, "ours"), "4rem", ours="ours"),
         columns.text("runs", "± sd × runs", _write_runs, "6.4rem", soft=True, opt=True, sd="sd", n="n"),
-        columns.interval(
-            "interval",
-            "",
-            lambda row: _build_mark(row, tokens),
-            lambda marks: columns.make_axis(marks, zero=0.0, signed=True) if any(map(_has_value, marks)) else EMPTY,
-            **{"difference": "difference", "low": "ends.0", "high": "ends.1"},
-        ),
+        columns.interval("interval", "", lambda row: _build_mark(row, tokens), _make_axis, **ends),
         columns.text("points", "points", _write_points, "3.7rem"),
         columns.name("said", "verdict", _write_verdict, "8.6rem", **last),
     )
@@ -278,9 +273,8 @@ def _draw_confusion(shown: PaperTable, look: Look) -> go.Figure:
     def write_cell(i: int, j: int) -> str:
         """Return the reported share in large print, and ours."""
         told, ours = (get_share(i, j, name) for name in ("reported", "ours"))
-        return (
-            f"<b style='font-size:1.5em'>{number(told or 0, 1)}</b><br>ours {'–' if ours is None else number(ours, 1)}"
-        )
+        own = "–" if ours is None else number(ours, 1)
+        return f"<b style='font-size:1.5em'>{number(told or 0, 1)}</b><br>ours {own}"
 
     return draw_bar_matrix(
         look,
