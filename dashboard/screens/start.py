@@ -112,7 +112,9 @@ def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRec
     folder = f"{data.store().get_path(view.record.run)}/"
     reason = str(error).replace(folder, "").rstrip(".")
     if damaged:
-        title, reason = "This model cannot be read", f"{reason}. {_count_fine(len(others))}"
+        n = len(others)
+        fine = "" if not n else "1 other model is fine." if n == 1 else f"{n} other models are fine."
+        title, reason = "This model cannot be read", f"{reason}. {fine}"
     else:
         title, reason = f"{view.model} cannot answer here", as_sentence(reason)
     words: dict[str, Any] = {"title": title, "text": reason, "bad": damaged}
@@ -125,10 +127,6 @@ def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRec
     known = set(view.record.classes) <= set(CLASSES)  # of a record that cannot be read they are not known
     questions = choose_unanswered() if known else ()
     return replace(view, classes=CLASSES if known else view.classes, questions=questions, state=words)
-
-
-def _count_fine(n: int) -> str:
-    return "" if not n else "1 other model is fine." if n == 1 else f"{n} other models are fine."
 
 
 def _answer_typed(record: RunRecord, quiz: Quiz, typed: TypedSentence | None) -> TypedSentence | None:

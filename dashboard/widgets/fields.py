@@ -18,9 +18,10 @@ from core.runs.record import RunRecord
 from core.text.text_pairs import join_pair, split_pair
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.model_plan import ALL, list_presets
-from dashboard.widgets.figure import show_caption
+from dashboard.figures.model_plan import ALL, DIAGRAM, ModelDiagram, describe_parts, list_presets
+from dashboard.widgets.figure import show_caption, show_drawing
 from dashboard.widgets.messages import show_error, show_finding
+from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
@@ -132,10 +133,15 @@ def pick_preset(default: str, *, help: str = "") -> str:
     )
 
 
-def show_equation(model: ModelConfig) -> None:
-    """Show a model's equations, each followed by an explanation in words."""
+def show_model(name: str, model: ModelConfig, diagram: ModelDiagram, caption: str = "") -> None:
+    """Show a model as a diagram and, next to it, as equations, each followed by an explanation in words."""
+    left, right = split_page(name, [1.1, 1])
+    with left:
+        show_drawing(DIAGRAM.draw(diagram, get_look()), name, describe_parts(diagram.parts))
+        if caption:
+            show_caption(caption)
     for index, line in enumerate(write_equation(model)):
-        with st.container(key=f"equation-{index}", gap=None):
+        with right.container(key=f"equation-{index}", gap=None):
             st.latex(line.latex)
             show_caption(line.words)
 
