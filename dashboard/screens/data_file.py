@@ -97,12 +97,8 @@ def show_upload(file: UploadedFile) -> None:
         return dataclasses.replace(config, name=str(kept))
 
     key = hashlib.sha256(content).hexdigest()[:12]
-    confirm_file(
-        uploads.make_safe_name(file.name),
-        key,
-        lambda config: data.inspect_upload(file.name, content, config),
-        store_file,
-    )
+    look = partial(data.inspect_upload, file.name, content)
+    confirm_file(uploads.make_safe_name(file.name), key, look, store_file)
 
 
 def show_path_file(path: Path) -> None:

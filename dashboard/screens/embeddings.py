@@ -54,10 +54,8 @@ def show_page() -> None:
     with head:  # shown until the number of examples is known, or if they cannot be read; unchanged ones are not redrawn
         show_header("Embeddings", QUESTION, facts if of == record.run else list_facts(record))
     source, typed = overlays.show_fields(record, splits)
-    points, files = (
-        data.read_points(record, source.split),
-        data.get_map_files(record.run, source.split, read_map_config(source)),
-    )
+    points = data.read_points(record, source.split)
+    files = data.get_map_files(record.run, source.split, read_map_config(source))
     facts = list_facts(record, (f"n = {count(len(points))}", source.split))
     state.set_value(state.MAP_FACTS, (record.run, facts))
     with head:

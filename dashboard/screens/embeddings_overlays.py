@@ -110,12 +110,8 @@ def show_groups(source: Source, now: SelectedTexts | None) -> Tables:
     here = now is not None and state.get_value(state.SELECTOR, "") == key
     picked = state.get_picked(embedding_structure.MAP_GROUPS.name) if here else ""
     shown = replace(shown, picked=picked)
-    show(
-        embedding_structure.MAP_GROUPS,
-        shown,
-        default={"picked": picked},
-        on_picked_change=lambda: _select_group(source, shown, key),
-    )
+    take = partial(_select_group, source, shown, key)
+    show(embedding_structure.MAP_GROUPS, shown, default={"picked": picked}, on_picked_change=take)
     if here and now is not None:
         show_selected(source.record, now, (key,))
     return embedding_structure.MAP_GROUPS.build_tables(shown)

@@ -246,9 +246,8 @@ def _import_file(codes: Codes, shown: RowSelection, key: str) -> None:
             taken = import_csv(codes, shown.table, path, state.get_author())
             rows, entries = plural(taken["rows"], "row"), plural(taken["codes"], "code")
             new = f", new: {', '.join(taken['added'])}" if taken["added"] else ", no new code"
-            state.set_value(
-                state.SAID_OF_CODES, f"Imported from {file.name}: {rows if taken['rows'] else entries}{new}"
-            )
+            what = f"{rows if taken['rows'] else entries}{new}"
+            state.set_value(state.SAID_OF_CODES, f"Imported from {file.name}: {what}")
             state.set_value(state.REDRAW, True)
 
 
@@ -276,15 +275,10 @@ def show_codebook(codes: Codes, coded: Annotations, keys: Sequence[str]) -> None
         with st.container(horizontal=True, vertical_alignment="bottom"):
             part = st.text_input("Split off as", key=state.get_widget_key("codes-part"), max_chars=60, width=240)
             hint = "Selected sentences with this code get the new code instead"
-            _show_button(
-                "Split",
-                partial(codes.split_code, code.name, part, keys, state.get_author()),
-                hint,
-                off=not part.strip(),
-            )
-        _show_button(
-            "Remove", partial(codes.remove_code, code.name, state.get_author()), "Only for a code that no sentence has"
-        )
+            split = partial(codes.split_code, code.name, part, keys, state.get_author())
+            _show_button("Split", split, hint, off=not part.strip())
+        remove = partial(codes.remove_code, code.name, state.get_author())
+        _show_button("Remove", remove, "Only for a code that no sentence has")
 
 
 def _show_code_form(codes: Codes, coded: Annotations, code: Code | None) -> None:
@@ -312,13 +306,8 @@ def _show_code_form(codes: Codes, coded: Annotations, code: Code | None) -> None
 
 
 def _show_button(label: str, act: Callable[[], object], hint: str | None = None, *, off: bool = False) -> None:
-    st.button(
-        label,
-        key=state.get_widget_key(f"codes-{label}"),
-        on_click=partial(_change_codebook, act),
-        help=hint,
-        disabled=off,
-    )
+    change = partial(_change_codebook, act)
+    st.button(label, key=state.get_widget_key(f"codes-{label}"), on_click=change, help=hint, disabled=off)
 
 
 def _change_codebook(act: Callable[[], object]) -> None:
@@ -479,16 +468,12 @@ def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]])
         if key not in known:
             continue
         for name, (given, number) in (each.get("codes") or {}).items():
-            yield (
-                int(number),
-                partial(codes.give_codes, [key], [name], off=not given, author=state.get_author(), run=run),
-            )
+            give = partial(codes.give_codes, [key], [name], off=not given, author=state.get_author(), run=run)
+            yield int(number), give
         if note := each.get("note"):
             text, number, goes_on = note
-            yield (
-                int(number),
-                partial(codes.write_note, key, str(text), author=state.get_author(), run=run, goes_on=bool(goes_on)),
-            )
+            about: dict[str, Any] = {"author": state.get_author(), "run": run, "goes_on": bool(goes_on)}
+            yield int(number), partial(codes.write_note, key, str(text), **about)
 
 
 def _undo_last(shown: RowSelection, number: int) -> None:

@@ -116,16 +116,8 @@ def _read_annotations(record: RunRecord) -> Coding | None:
         return None
     changed, done = int(state.get_value(state.CHANGED, 0)), str(state.get_value(state.SAID_OF_CODES, ""))
     unnamed = state.get_value(state.AUTHOR, None) == ""
-    return Coding(
-        coded,
-        state.get_author(),
-        errors_codes.get_last_report(),
-        changed,
-        state.get_secret(),
-        state.get_session(),
-        unnamed=unnamed,
-        done=done,
-    )
+    reports = errors_codes.get_last_report(), changed, state.get_secret(), state.get_session()
+    return Coding(coded, state.get_author(), *reports, unnamed=unnamed, done=done)
 
 
 def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Detail], str]:

@@ -325,25 +325,16 @@ def offer_dropout(source: Source) -> None:
 def show_filter_bar(shown: RowSelection, splits: Sequence[str]) -> None:
     """Show the filter of the Errors page as a sentence whose words can be changed."""
     key = state.get_figure_key("filter")
-    drawn = state.get_confirmed(key)
-    show_drawing(
-        filtering.draw_filter(shown, get_look(), splits),
-        "filter",
-        "",
-        on_changes_change=lambda: _apply_words(key, shown, drawn),
-    )
+    take = partial(_apply_words, key, shown, state.get_confirmed(key))
+    show_drawing(filtering.draw_filter(shown, get_look(), splits), "filter", "", on_changes_change=take)
 
 
 def pick_row(shown: RowSelection, figure: str, before: str) -> None:
     """Add the picked row of a statistics table to the filter rules (widget callback)."""
     rule = state.get_picked(figure)
     word = filtering.find_word(shown.facets, rule or before)
-    select_rules(
-        shown,
-        filtering.update_clauses(
-            shown.clauses, shown.facets, word, rule or (before if word == filtering.FURTHER else "")
-        ),
-    )
+    value = rule or (before if word == filtering.FURTHER else "")
+    select_rules(shown, filtering.update_clauses(shown.clauses, shown.facets, word, value))
 
 
 def select_rules(shown: RowSelection, rules: Sequence[str]) -> None:

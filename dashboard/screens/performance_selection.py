@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from functools import partial
 from html import escape
 from typing import Any
@@ -132,6 +131,7 @@ def _format_threshold(decision: Decision) -> str:
 
 
 WHICH, RENAMED = "slice-which", "slice-renamed"
+NOT_CHANGED = "Not changed: {}."
 NONE_YET = "No slices yet. Click a cell above or filter on Errors, then press “Save as slice”."
 
 
@@ -166,24 +166,20 @@ def _offer_changes(record: RunRecord, names: list[str]) -> None:
 
 def _rename_slice(record: RunRecord, key: str, field: str) -> None:
     name, new = str(state.get_value(key, "")), str(state.get_value(field, ""))
-    _report_change(lambda: f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
+    with state.store_refusal(state.SLICE_CHANGED, NOT_CHANGED):
+        _report_change(f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
 
 
 def _remove_slice(record: RunRecord, key: str) -> None:
     name = str(state.get_value(key, ""))
-
-    def remove_named() -> str:
-        """Remove a saved slice and return a message that says so."""
+    with state.store_refusal(state.SLICE_CHANGED, NOT_CHANGED):
         remove_slice(data.store(), record, name)
-        return f"“{name}” is removed."
-
-    _report_change(remove_named)
+        _report_change(f"“{name}” is removed.")
 
 
-def _report_change(change: Callable[[], str]) -> None:
-    with state.store_refusal(state.SLICE_CHANGED, "Not changed: {}."):
-        state.set_value(state.SLICE_CHANGED, change())
-        state.clear_clicks(WHICH, RENAMED)
+def _report_change(said: str) -> None:
+    state.set_value(state.SLICE_CHANGED, said)
+    state.clear_clicks(WHICH, RENAMED)
 
 
 INTERVALS = (

@@ -188,15 +188,8 @@ def show_pinned(source: Source, others: Mapping[str, RunRecord]) -> Source | Non
     if pin is None:
         return None
     quoted = wrap_bidi(clip_text(pin.text, QUOTED))
-    who = ", ".join(
-        filter(
-            None,
-            (
-                data.label_run(pin.record.run) if pin.record.run != source.record.run else "",
-                pin.edits.describe_changes(),
-            ),
-        )
-    )
+    other = data.label_run(pin.record.run) if pin.record.run != source.record.run else ""
+    who = ", ".join(filter(None, (other, pin.edits.describe_changes())))
     about = f" ({who})" if who else ""
     said = "" if _is_same(source, pin) else f" · {describe_difference(source, pin, 'pinned')}"
     st.html(f'<p class="s-pin">Pinned: <b>“{escape(quoted)}”</b>{escape(about)}{escape(said)}</p>')

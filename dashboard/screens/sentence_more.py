@@ -378,14 +378,8 @@ def show_methods(source: Source) -> Tables:
     tables: Tables = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
-        wanted = (
-            "each_method",
-            source.record.run,
-            source.text,
-            get_target_class(source),
-            source.edits,
-            list_methods(source),
-        )
+        asked = source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
+        wanted = ("each_method", *asked)
         known = wait_for(data.request_all(wanted), "methods", "Some methods have no result yet.")
         if not known.whole:
             if known.found is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -41,16 +41,8 @@ def show_text_field(record: RunRecord) -> str:
     """Show the shared text field, or two fields for a run on text pairs; return the text."""
     if record.pairs:
         return _show_pair_fields()
-    text = st.text_input(
-        "Sentence",
-        key=state.TEXT,
-        bind="query-params",
-        live=True,
-        max_chars=LONGEST,
-        label_visibility="collapsed",
-        placeholder="Type a sentence",
-    )
-    return text or ""
+    look: dict[str, Any] = {"placeholder": "Type a sentence", "max_chars": LONGEST, "bind": "query-params"}
+    return st.text_input("Sentence", key=state.TEXT, live=True, label_visibility="collapsed", **look) or ""
 
 
 @st.fragment
@@ -74,15 +66,8 @@ def _show_pair_fields() -> str:
     if tuple(state.get_value(key, "") for key in FIELDS) != (split_pair(text) or (text, "")):
         _set_pair(text)
     for key, label in FIELDS.items():
-        st.text_input(
-            label,
-            key=key,
-            live=True,
-            max_chars=LONGEST // 2,
-            label_visibility="collapsed",
-            placeholder=label,
-            on_change=_join_pair,
-        )
+        look: dict[str, Any] = {"placeholder": label, "max_chars": LONGEST // 2, "on_change": _join_pair}
+        st.text_input(label, key=key, live=True, label_visibility="collapsed", **look)
     return text
 
 

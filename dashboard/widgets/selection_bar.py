@@ -224,14 +224,8 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
     others = {"true": ("Label", 90), "predicted": ("Predicted", 90)}
     columns |= {name: each for name, each in others.items() if rows[name].nunique() > 1}  # one value: in the heading
     columns["p_predicted"] = st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)
-    show_sentences(
-        rows,
-        f"Selected sentences: {now.words}",
-        columns,
-        str(now.selection),
-        now.at,
-        partial(selection.look_at, record),
-    )
+    alt, look_at = f"Selected sentences: {now.words}", partial(selection.look_at, record)
+    show_sentences(rows, alt, columns, str(now.selection), now.at, look_at)
     if len(now) > MOST:
         show_caption(f"The first {count(MOST)} of {count(len(now))}; the exported tables have all.")
     if now.at is not None and show_inside_button(record):
