@@ -23,6 +23,13 @@ BEGIN: dict[str, Any] = {"step": 1, "pick": -1, "again": -1, "set": "", "notes":
 LONGEST = 40  # characters of what was moved
 
 
+def write_colors() -> str:
+    """Return the colours of the light and dark themes as CSS variables."""
+    names = {**{name: name for name in COLORS}, "rule": "grid"}
+    pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
+    return "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
+
+
 def read_state(values: Mapping[str, str], questions: list[Any]) -> dict[str, Any]:
     """Return the state of a lesson from the parameters of a link; what cannot be is left out."""
 
@@ -87,15 +94,11 @@ def build_component(
 
 def build_document(name: str, content: Mapping[str, Any]) -> str:
     """Return a lesson with all stages as one HTML document that loads nothing."""
-    colors = {color: (getattr(LIGHT, color), getattr(DARK, color)) for color in COLORS} | {
-        "rule": (LIGHT.grid, DARK.grid)
-    }
-    style = "".join(f"--{color}:light-dark({light},{dark});" for color, (light, dark) in colors.items())
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(find_lesson(name).title)}</title>"
-        f"<style>:root{{color-scheme:light dark;{style}}}body{{margin:0;background:var(--paper)}}</style>"
+        f"<style>:root{{color-scheme:light dark;{write_colors()}}}body{{margin:0;background:var(--paper)}}</style>"
         f"</head><body><main>{build_component(name, content).to_html('lesson')}</main></body></html>"
     )
 

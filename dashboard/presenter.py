@@ -23,11 +23,12 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.results import choose_default_run, choose_default_text, read_headline
+from dashboard.figures.results import choose_default_run, choose_default_text
 from dashboard.screens import ALIASES, PAGES
 from dashboard.widgets.figure import show_caption, show_drawing
-from dashboard.widgets.messages import as_sentence, show_error, show_finding, show_problem
+from dashboard.widgets.messages import as_sentence, show_error, show_finding, show_problem, show_refusal
 from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.runs import rank_comparable
 from dashboard.widgets.style import add_style, get_look
 
 TALK, EXHIBIT, FIGURE = "talk", "exhibit", "figure"
@@ -236,9 +237,7 @@ def _list_compared(record: RunRecord, values: Values) -> list[RunRecord]:
     if len(named := _get_compared(values)) > 1:
         return [done[name] for name in named]
     others = [done[name] for name in named if name != record.run]
-    same = [each for each in done.values() if each.data_fingerprint == record.data_fingerprint and each != record]
-    best = sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))[:1]
-    return [record, *(others or best)]
+    return [record, *(others or rank_comparable(record, done.values())[:1])]
 
 
 def show_talk_buttons() -> None:
@@ -258,8 +257,7 @@ def show_talk_buttons() -> None:
         st.text_area("Links, one a line", "\n".join(links), key=f"{LINES}{len(links)}-{name}", placeholder=HOW)
         if gone:
             st.html(f'<p class="s-cap">The run of link {", ".join(map(str, gone))} is gone.</p>')
-        if problem := state.pop_value(PROBLEM):
-            show_problem("The talk is not saved", problem)
+        show_refusal(PROBLEM, "The talk is not saved")
         with st.container(horizontal=True):
             st.button("Save", key="talk-save", on_click=_save, args=(name, f"{LINES}{len(links)}-{name}"))
             if links:

@@ -24,11 +24,13 @@ from core.error_analysis.selection import (
 )
 from core.error_analysis.slices import find_slice
 from core.exceptions import InputError, SentiscopeError
+from core.formatting import count
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 
 if TYPE_CHECKING:
+    from core.error_analysis.codebook import Draw
     from core.error_analysis.predictions_table import PredictionTable
 
 TEST = "test"
@@ -186,6 +188,18 @@ def choose_keys(
         picked = store_picked(data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome))
         selection = Selection((picked,), split)
         select_rules(record, selection, key="" if at is None else keys[at], by=by)
+
+
+def find_draw_split(record: RunRecord, draw: Draw, first: str = "") -> str:
+    """Return the split of a run with all rows of a random sample, looked for in `first` first; empty if none has."""
+    splits = sorted(data.list_splits(record.run), key=lambda split: split != first)
+    return next((each for each in splits if set(data.read_tagged_rows(record, each).keys).issuperset(draw.keys)), "")
+
+
+def choose_draw(record: RunRecord, split: str, draw: Draw, at: int) -> None:
+    """Select a random sample that was drawn for coding, at one of its sentences (widget callback)."""
+    about = f"random sample: {count(len(draw.keys))} of {count(len(draw.population))}, {draw.said}"
+    choose_keys(record, split, draw.keys, about, at=at, by_outcome=True)
 
 
 def choose_sentences(

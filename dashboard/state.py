@@ -455,12 +455,12 @@ def get_clicked_bar(key: str, most: int) -> tuple[int, int] | None:
 
 
 @contextmanager
-def store_refusal(key: str) -> Iterator[None]:
-    """Store the error message of a refused action in the session, for the page to show (context manager)."""
+def store_refusal(key: str, words: str = "{}") -> Iterator[None]:
+    """Store the error message of a refused action, put into `words`, for the page to show (context manager)."""
     try:
         yield
     except SentiscopeError as error:
-        set_value(key, str(error))
+        set_value(key, words.format(error))
 
 
 _PLAIN = re.compile("[A-Za-z0-9-]+")

@@ -182,11 +182,8 @@ class ModelReader(RunReader):
         """Return the faithfulness of a run's explanations; None if it was not measured or cannot be read."""
         store = self.store()
         with contextlib.suppress(RunDamaged):
-            own, cached = (
-                store.get_path(record.run) / faithfulness_files.FOLDER,
-                BeliefFiles.from_run(store, record.run),
-            )
-            if not (own.is_dir() or cached.folder.is_dir()):
+            own = store.get_path(record.run) / faithfulness_files.FOLDER
+            if not (own.is_dir() or BeliefFiles.from_run(store, record.run).folder.is_dir()):
                 return None
             methods = interpret.attribution.list_methods(list_capabilities(record.config.model))
             return faithfulness_files.read_stored(store, record.run, methods)
@@ -235,14 +232,10 @@ class ModelReader(RunReader):
         except InputError as error:
             raise NotAvailable(str(error)) from error
 
-    @cache_result(
-        64,
-        lambda self, run: (
-            self.make_model_key(run),
-            [self.make_key(run, split, PREDICTIONS) for split in self.list_splits(run)],
-        ),
-        spinner="Choosing sentences",
-    )
+    def _make_quiz_key(self, run: str) -> Key:
+        return self.make_model_key(run), [self.make_key(run, split, PREDICTIONS) for split in self.list_splits(run)]
+
+    @cache_result(64, _make_quiz_key, spinner="Choosing sentences")
     def make_quiz(self, run: str) -> Quiz:
         """Return the sentences that Start shows for a run; NotAvailable: it has none, RunDamaged: it is unreadable."""
         return error_analysis.quiz.make_quiz(self.store(), run, load=lambda: self.load_model(run))

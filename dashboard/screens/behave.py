@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -26,17 +26,13 @@ from dashboard.data import data
 from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
 from dashboard.figures.figure import Source
-from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.export import Tables, show_export_bar
 from dashboard.widgets.figure import make_anchor, show_caption, show_drawing, show_figure_heading, show_how, show_others
-from dashboard.widgets.messages import show_header, show_problem, show_summary
+from dashboard.widgets.messages import explain_refusal, show_header, show_problem, show_refusal, show_summary
 from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.runs import get_chosen_run, list_facts, require_run
 from dashboard.widgets.selection_bar import show_in_sight, show_inside_button
 from dashboard.widgets.style import get_look
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MOST = 500
 """Most examples shown and predicted; the file has all."""
@@ -51,12 +47,11 @@ def show_examples_link() -> None:
         st.html(f'<p class="s-cap">{link}</p>', width="content")
 
 
-def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:
+def show_examples(record: RunRecord, beside: Sequence[str]) -> Tables:
     """Show the user's kept counter-examples with the predictions of runs; return the table for the export."""
     kept = data.list_examples()
     st.fragment(_rerun_on_change, run_every=LOOK_AGAIN)(_describe_list(kept))
-    if text := state.pop_value(state.EXAMPLE_PROBLEM):
-        show_problem("The sentence was not removed", str(text))
+    show_refusal(state.EXAMPLE_PROBLEM, "The sentence was not removed")
     if not kept:
         show_figure_heading(COUNTER_EXAMPLES)
         show_caption("No sentence is saved yet. Type one that fools the model and press Save.")
@@ -90,10 +85,8 @@ def _label_runs(runs: Iterable[str]) -> dict[str, str]:
 def _predict_examples(runs: Sequence[str], rows: Sequence[CounterExample]) -> dict[str, list[ExamplePrediction]]:
     found = {}
     for run in runs:
-        try:
+        with explain_refusal(f"{data.label_run(run)} cannot be tested"):
             found[run] = data.predict_examples(run, rows)
-        except SentiscopeError as error:
-            show_problem(f"{data.label_run(run)} cannot be tested", str(error))
     return found
 
 
@@ -137,8 +130,6 @@ TITLE, QUESTION = "Behaviour tests", "Does it pass tests of basic skills?"
 def show_page() -> None:
     """Draw the page Behaviour tests: predictions of the chosen run, and of others, on one test suite."""
     record = require_run(TITLE, QUESTION, purpose="Test results appear here")
-    if record is None:
-        return
     try:
         suite = read_chosen_suite()
     except SentiscopeError as error:
@@ -171,14 +162,12 @@ def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> 
     judged = {}
     for one in (record, *others):
         asked = one.run, suite, sides if one is record else {}
-        try:
+        with explain_refusal(f"{data.label_run(one.run)} cannot be tested"):
             answers = data.make_suite_job(*asked)
             if len(suite.texts) > SuiteAnswers.AT_ONCE and background_jobs.read_job(answers).status != "done":
                 offer_analysis(answers, f"ask-{one.run}")
             else:
                 judged[one.run] = data.judge_suite(*asked)
-        except SentiscopeError as error:
-            show_problem(f"{data.label_run(one.run)} cannot be tested", str(error))
     if record.run not in judged:
         return None
     return _show_results(figures.BehaviorResults(judged, record.run, names=_label_runs(judged)))
@@ -221,13 +210,10 @@ def _ask_polarities(record: RunRecord) -> dict[str, str] | None:
         return {}
     show_caption("Is each class negative or positive? The names do not show it.")
     with st.container(horizontal=True):
-        said = {name: _pick_polarity(name) for name in unknown}
+        look: dict[str, Any] = {"bind": "query-params", "width": 160}
+        answers = [*POLARITIES, NONE]
+        said = {name: st.selectbox(name, answers, None, key=f"{state.SIDE}{name}", **look) or "" for name in unknown}
     return said if all(said.values()) else None
-
-
-def _pick_polarity(name: str) -> str:
-    key = f"{state.SIDE}{name}"
-    return st.selectbox(name, [*POLARITIES, NONE], index=None, key=key, bind="query-params", width=160) or ""
 
 
 KINDS = ["yaml", "yml", "csv", "tsv", "jsonl", "xlsx", "parquet"]
@@ -320,7 +306,7 @@ def _store_suite() -> None:
         state.set_param(state.SUITE, f"{kept.parent.name}/{kept.name}")
 
 
-def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.DataFrame]:
+def show_failing(behaved: figures.BehaviorResults, picked: str) -> Tables:
     """Show the failing test cases of the picked row of the results table; return their table for the export."""
     state.drop_stale(state.FAILS, behaved.runs)
     state.follow_link(state.FAILS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ import streamlit as st
 from core import error_analysis
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
-from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs.record import RunRecord
 from core.runs.run_names import group_runs
@@ -42,8 +41,9 @@ from dashboard.figures.model_comparison import (
     get_letter,
     list_pairs,
 )
-from dashboard.figures.results import SENTENCE, read_headline
+from dashboard.figures.results import SENTENCE
 from dashboard.figures.subplots import find_cell
+from dashboard.widgets import messages
 from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import (
     show,
@@ -54,22 +54,12 @@ from dashboard.widgets.figure import (
     show_heading,
     show_how,
     show_others,
-    show_table,
 )
-from dashboard.widgets.messages import (
-    as_sentence,
-    show_empty,
-    show_finding,
-    show_header,
-    show_problem,
-    show_selection,
-    show_summary,
-)
-from dashboard.widgets.options import choose_option, choose_split, pick_option, read_option, show_sections
-from dashboard.widgets.runs import get_chosen_run, offer_speed
+from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, pick_option, read_option
+from dashboard.widgets.runs import get_chosen_run, offer_speed, rank_comparable
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
-from dashboard.widgets.selection_bar import mark_cell, show_in_sight, show_inside_button
-from dashboard.widgets.style import get_look, get_row_height
+from dashboard.widgets.selection_bar import mark_cell, show_in_sight, show_inside_button, show_sentences
+from dashboard.widgets.style import get_look, split_page
 
 TITLE, QUESTION = "Compare", "Which model is better, and where?"
 PLACED: tuple[Figure[Any], ...] = (MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, MAPS, COST)
@@ -79,25 +69,28 @@ def show_page() -> None:
     """Draw the Compare page for the runs in the URL, else for the runs with the same data as the chosen run."""
     done = {record.run: record for record in data.list_runs() if record.status == "done"}
     if len(done) < 2:
-        show_header(TITLE, QUESTION)
+        messages.show_header(TITLE, QUESTION)
         text = "A comparison needs two finished runs tested on the same sentences."
         lacking = "There is only one finished run" if done else "There is no finished run yet"
-        show_empty(lacking, text, "Train a model", "train")
+        messages.show_empty(lacking, text, "Train a model", "train")
         return
     head, line = st.empty(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
     with head:
-        show_header(TITLE, QUESTION)
+        messages.show_header(TITLE, QUESTION)
     with line:
         records = _choose_runs(done)
     gone, kept = state.get_value(state.GONE, ([], None))
     if gone and kept == [record.run for record in records]:
-        show_problem(f"No finished run “{'”, “'.join(gone):.120}” is here", "Choose other runs, or ask for a new link.")
+        messages.show_problem(
+            f"No finished run “{'”, “'.join(gone):.120}” is here", "Choose other runs, or ask for a new link."
+        )
     if len(records) < 2:
-        show_finding("Choose at least two runs", "They are under “Choose runs”.")
+        messages.show_finding("Choose at least two runs", "They are under “Choose runs”.")
         return
-    splits = _list_shared_splits(records)
+    first, *others = (data.list_splits(record.run) for record in records)
+    splits = [split for split in first if all(split in each for each in others)]
     if not splits:
-        show_problem(
+        messages.show_problem(
             "These runs share no evaluated split",
             "Choose others, or compare them on your own file: "
             f"`sentiscope compare {' '.join(record.run for record in records)} --data FILE`",
@@ -111,20 +104,18 @@ def show_page() -> None:
         pick_option(METRIC, source, width=200, plain=True)
     with head:
         n, name = f"n = {count(source.sides.rows)}", get_data_name(source.sides.data)
-        show_header(TITLE, QUESTION, [(n, f"the same {split} sentences"), (name, f"{len(records)} runs")])
+        messages.show_header(TITLE, QUESTION, [(n, f"the same {split} sentences"), (name, f"{len(records)} runs")])
     try:
         tables = _show_models(source)
     except InputError as error:  # the metric is undefined on these rows
-        show_problem("These runs cannot be compared by this metric", str(error))
+        messages.show_problem("These runs cannot be compared by this metric", str(error))
         return
-    for found in show_sections(_list_sections(source)):
-        tables |= found
+    tables |= collect_tables(_list_sections(source))
     show_export_bar("compare", tables | show_others(source, "compare", PLACED))
     offer_report([each.run for each in records], split)
 
 
-def _list_sections(source: Source) -> dict[str, Callable[[], Mapping[str, Table]]]:
-    """Return the page's folded sections: name → the function that draws it and returns its tables."""
+def _list_sections(source: Source) -> Sections:
     sections: dict[str, Callable[[], Mapping[str, Table]]] = {
         "Where they differ": partial(_show_columns, source),
         "ROC and calibration": partial(_show_curves, source),
@@ -158,25 +149,20 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
 def _list_default_runs(done: dict[str, RunRecord]) -> list[str]:
     """Return the names of runs compared by default: the chosen one and the best on its data, up to four models."""
     chosen = done.get(state.get_run()) or next(iter(done.values()))
-    same = [each for each in done.values() if each.data_fingerprint == chosen.data_fingerprint and each is not chosen]
-    best = sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))
-    models = group_runs([chosen, *best])
+    models = group_runs([chosen, *rank_comparable(chosen, done.values())])
     return [record.run for model in models[:4] for record in model.runs.values()]
-
-
-def _list_shared_splits(records: Sequence[RunRecord]) -> list[str]:
-    first, *others = (data.list_splits(record.run) for record in records)
-    return [split for split in first if all(split in each for each in others)]
 
 
 def _can_compare(source: Source) -> bool:
     try:
         models = len(source.sides.sides)
     except (InputError, RunDamaged) as error:
-        show_problem("These runs cannot be compared", str(error))
+        messages.show_problem("These runs cannot be compared", str(error))
         return False
     if models > MOST:
-        show_problem(f"{models} models are too many", f"Colours distinguish at most {MOST} models. Choose fewer.")
+        messages.show_problem(
+            f"{models} models are too many", f"Colours distinguish at most {MOST} models. Choose fewer."
+        )
         return False
     return True
 
@@ -187,8 +173,7 @@ def _show_models(source: Source) -> dict[str, Table]:
         source.choices[PAIR.name] = asked
     read_option(CELLS, source)
     summary = st.container()
-    with st.container(key="pair-compared"):
-        left, right = st.columns([1, 1.7], gap="medium")
+    left, right = split_page("compared", [1, 1.7], gap="medium")
     with right:
         models = show_bare(source, MODELS)
         pairs = show_bare(source, PAIRS, on_picked_change=_select_pair)
@@ -201,7 +186,7 @@ def _show_models(source: Source) -> dict[str, Table]:
             read = MATRIX.resolve_text(MATRIX.reading, shape), str(MODELS.reading)
             show_how("compare", *read, str(MODELS.how), str(PAIRS.how))
     with summary:
-        show_summary(pairs.summary, describe_disagreement(shape))
+        messages.show_summary(pairs.summary, describe_disagreement(shape))
     show_cell_texts(source, shape)
     return {**MODELS.build_tables(models), **PAIRS.build_tables(pairs), **MATRIX.build_tables(shape)}
 
@@ -217,7 +202,7 @@ def _show_columns(source: Source) -> dict[str, Table]:
     try:
         return {**show_figures(source, WHERE)}
     except NotAvailable as error:
-        show_caption(as_sentence(error))
+        show_caption(messages.as_sentence(error))
         return {}
 
 
@@ -225,8 +210,7 @@ def _show_curves(source: Source) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick_option(CLASS, source)
-    with st.container(key="pair-curves"):
-        columns = st.columns(2, gap="large")
+    columns = split_page("curves", 2)
     figures: tuple[Figure[Any], ...] = (ROC, CALIBRATION)
     for place, figure in zip(columns, figures, strict=True):
         with place, contextlib.suppress(NotAvailable):
@@ -242,17 +226,16 @@ def _show_maps(source: Source) -> dict[str, Table]:
     if not text:
         return {}
     letters = [get_letter(source, side) for side in source.sides.sides]
-    with st.container(key="pair-maps"):
-        columns = st.columns(min(2, len(letters)), gap="large")
+    columns = split_page("maps", min(2, len(letters)))
     for place, letter in enumerate(letters):
         here = Source(source.record, data, others=source.others, split=source.split, text=text, choices={"who": letter})
         with columns[place % len(columns)]:
             try:
                 show_figure(here, MAPS, name=f"{MAPS.name}-{letter}")
             except NotAvailable as error:
-                show_finding("There is no map", str(error))
+                messages.show_finding("There is no map", str(error))
             except SentiscopeError as error:
-                show_problem("This model cannot read the sentence", str(error))
+                messages.show_problem("This model cannot read the sentence", str(error))
     return {}
 
 
@@ -292,33 +275,17 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     if state.get_value(state.SELECTOR, "") == state.MATRIX:
         show_in_sight(str(now.selection))
     with st.container(key="selection"):
-        show_selection(plural(len(rows), "sentence"), now.words)
+        messages.show_selection(plural(len(rows), "sentence"), now.words)
     shown = rows[:MOST_ROWS]
-    names = [keys[row] for row in shown]
-    at = now.get_key(now.at) if now.at is not None else ""
-    marked = names.index(at) if at in names else None
-
-    def look_at() -> None:
-        """Make the clicked sentence of the table the current one (widget callback)."""
-        if chosen := state.get_clicked_rows(key):
-            if (place := now.find_place(names[chosen[0]])) is not None:
-                selection.look_at(record, place)
-
-    key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value([shape.letters, now.words, len(rows)])[:12]}"
+    spots = {key: place for place, key in reversed([*enumerate(now.keys)])}  # of a text that is there twice the first
+    order = [spots[keys[row]] for row in shown]
+    marked = order.index(now.at) if now.at in order else None
     first, second = shape.letters
     says = {} if shape.has_known_answers else {first: (f"{first} predicts", 88), second: (f"{second} predicts", 88)}
     columns = {"text": ("Sentence", 176 if says else 320), "label": ("Label", 76), **says}
-    show_table(
-        build_cell_table(shape, shown),
-        f"Sentences: {now.words}",
-        columns,
-        height=min(len(shown) + 1, SHOWN) * get_row_height() + 2,
-        column_order=list(columns),
-        key=key,
-        on_select=look_at,
-        selection_mode="single-row",
-        selection_default=None if marked is None else {"selection": {"rows": [marked], "columns": [], "cells": []}},
-    )
+    of, table = [shape.letters, now.words, len(rows)], build_cell_table(shape, shown)
+    alt = f"Sentences: {now.words}"
+    show_sentences(table, alt, columns, of, marked, lambda row: selection.look_at(record, order[row]), most=SHOWN)
     if marked is not None:
         if show_inside_button(record, "Look inside with both runs"):
             one, other = (each.record.run for each in shape.answers)

@@ -28,21 +28,14 @@ from dashboard.data import data
 from dashboard.figures import dataset_summary as figures
 from dashboard.figures.dataset_summary import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, DatasetOption, filter_rows
-from dashboard.screens.data_file import (
-    OF_TEXT,
-    WITH_FOUND,
-    is_unconfirmed,
-    pick_upload,
-    show_decisions,
-    show_path_file,
-    show_upload,
-)
+from dashboard.screens import data_file
 from dashboard.screens.data_rows import show_filters, show_rows, show_text
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift, show_summary
-from dashboard.widgets.options import show_sections
+from dashboard.widgets.options import Sections, collect_tables
 from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.style import split_page
 
 QUESTION = "What is in the data, and what will be used?"
 CHOOSE = "Data sets that can be opened come first. You can type the path of a file or folder on this machine"
@@ -58,7 +51,7 @@ ABOUT = "First with single words and pairs, as for every run; then also with par
 
 def show_page() -> None:
     """Draw the Data page for a data set, or for a file whose columns have yet to be confirmed."""
-    head, waits = st.container(), is_unconfirmed()
+    head, waits = st.container(), data_file.is_unconfirmed()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="center", gap="small"):
         name = st.selectbox(
             "Data",
@@ -72,9 +65,9 @@ def show_page() -> None:
             help=FILE_FIRST if waits else CHOOSE,
         )
         actions = st.container(horizontal=True, width="content")
-        file = pick_upload()
+        file = data_file.pick_upload()
     if file is not None:
-        show_upload(file)
+        data_file.show_upload(file)
     if text := state.pop_value(state.PROBLEM):
         show_problem("Nothing was changed", text)
     title, facts = "Data", []
@@ -89,7 +82,7 @@ def show_page() -> None:
             _show_named()
         elif _is_raw_file(option):
             show_heading(Path(option.id).name, "file", note="not used yet")
-            show_path_file(Path(option.id))
+            data_file.show_path_file(Path(option.id))
         else:
             facts = _show_dataset(option, actions)
     except (DataError, NotAvailable) as error:
@@ -120,25 +113,20 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
     for each in data.compare_splits(dataset):
         show_shift(each)
     card = _read_card(dataset, config.text)
-    tables: dict[str, Table] = {}
-    for found in show_sections(_list_sections(option, dataset, card)):
-        tables |= found
+    tables = collect_tables(_list_sections(option, dataset, card))
     if not is_registered(option.id):
         with guesses if any(each.guessed for each in dataset.decisions) else st.container():
             read = functools.partial(_read_again, option)
-            changed = {name for name in WITH_FOUND if option.settings.get(f"data.{name}")}
+            changed = {name for name in data_file.WITH_FOUND if option.settings.get(f"data.{name}")}
             task = "multi" if "separator" in changed else dataset.task
-            show_decisions(dataset.decisions, task, dataset.fingerprint[:12], read, changed)
+            data_file.show_decisions(dataset.decisions, task, dataset.fingerprint[:12], read, changed)
     show_export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(tables))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one per word"}[dataset.task]
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
 
 
-def _list_sections(
-    option: DatasetOption, dataset: Dataset, card: Mapping[str, Any] | None
-) -> dict[str, Callable[[], dict[str, Table]]]:
-    """Return the page's folded sections: name → the function that draws it and returns its tables."""
+def _list_sections(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any] | None) -> Sections:
     sections: dict[str, Callable[[], dict[str, Table]]] = {}
     if card:
         _show_conflicts(card)
@@ -168,7 +156,7 @@ def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> 
         try:
             data.load_dataset(config)
         except DataError:
-            if setting not in OF_TEXT:
+            if setting not in data_file.OF_TEXT:
                 raise
             config = dataclasses.replace(
                 config, text="", label="", pair=""
@@ -219,8 +207,7 @@ def _show_splits(card: Mapping[str, Any]) -> dict[str, Table]:
 def _show_classes(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]:
     part = state.get_bound(state.PART)
     part = part if part in card["splits"] else TRAIN
-    with st.container(key="pair-data"):
-        left, right = st.columns(2, gap="large")
+    left, right = split_page("data", 2)
     with left:
         show(figures.CLASSES, figures.Balance(figures.get_class_shares(card), dataset.task == "multi", dataset.ordered))
     with right:

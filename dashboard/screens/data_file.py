@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -97,12 +97,8 @@ def show_upload(file: UploadedFile) -> None:
         return dataclasses.replace(config, name=str(kept))
 
     key = hashlib.sha256(content).hexdigest()[:12]
-    confirm_file(
-        uploads.make_safe_name(file.name),
-        key,
-        lambda config: data.inspect_upload(file.name, content, config),
-        store_file,
-    )
+    look = partial(data.inspect_upload, file.name, content)
+    confirm_file(uploads.make_safe_name(file.name), key, look, store_file)
 
 
 def show_path_file(path: Path) -> None:
@@ -251,33 +247,19 @@ def _pick_columns(
 ) -> tuple[DataConfig, FileReport]:
     names = [column.name for column in first.columns]
     key = _make_columns_key(key, asked)
-    text = place.selectbox(
-        "Text column",
-        names,
-        index=_find_place(names, first.text, f"text-{key}"),
-        key=f"text-{key}",
-        help="The text that the model reads",
-        width=165,
-        placeholder="Choose a column",
-    )
-    label = place.selectbox(
-        "Label column",
-        names,
-        index=_find_place(names, first.label, f"label-{key}"),
-        key=f"label-{key}",
-        help="The label to predict. For several 0/1 columns, type their names with commas, or y_*",
-        width=165,
-        accept_new_options=True,
-        placeholder="0/1 columns" if first.label else "Choose a column",
-    )
-    pair = place.selectbox(
-        "Second text",
-        [NO_PAIR, *names],
-        index=1 + names.index(first.pair) if first.pair in names else 0,
-        key=f"pair-{key}",
-        help="For pairs: the second text that the model reads",
-        width=165,
-    )
+
+    def pick_column(part: str, options: list[str], found: str, about: str, **look: Any) -> str | None:
+        """Show the menu of a column, at first the one that was detected; return the chosen one."""
+        widget = f"{part}-{key}"
+        at = _find_place(options, found, widget)
+        return place.selectbox(SETTINGS[f"data.{part}"], options, at, key=widget, help=about, width=165, **look)
+
+    text = pick_column("text", names, first.text, "The text that the model reads", placeholder="Choose a column")
+    about = "The label to predict. For several 0/1 columns, type their names with commas, or y_*"
+    example = "0/1 columns" if first.label else "Choose a column"
+    label = pick_column("label", names, first.label, about, placeholder=example, accept_new_options=True)
+    about = "For pairs: the second text that the model reads"
+    pair = pick_column("pair", [NO_PAIR, *names], first.pair if first.pair in names else NO_PAIR, about)
     second = SINGLE if pair in (None, NO_PAIR) else str(pair)
     config = dataclasses.replace(
         asked,

@@ -24,15 +24,7 @@ from core.text.graphemes import clip_text, detect_direction
 from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.datasets import (
-    PAGE_ROWS,
-    SHOWN_CHARACTERS,
-    SHOWN_TOKENS,
-    Filters,
-    Piece,
-    list_phenomena,
-    trace_preparation,
-)
+from dashboard.figures import datasets
 from dashboard.figures.decisions import PHENOMENON
 from dashboard.widgets.figure import show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_finding
@@ -48,10 +40,10 @@ KEY = (
 )
 
 
-def show_filters(dataset: Dataset, name: str, bar: DeltaGenerator) -> Filters:
+def show_filters(dataset: Dataset, name: str, bar: DeltaGenerator) -> datasets.Filters:
     """Show the filters of a data set's texts in `bar`, bound to the URL; matching texts are selected on all pages."""
     take = partial(select_matches, name)
-    named = list_phenomena(dataset)
+    named = datasets.list_phenomena(dataset)
     for key, allowed in ((state.PART, [*dataset.splits]), (state.CLASS, dataset.classes), (state.PHENOMENON, named)):
         state.drop_stale(key, allowed)
     with bar:
@@ -68,7 +60,7 @@ def show_filters(dataset: Dataset, name: str, bar: DeltaGenerator) -> Filters:
             on_change=take,
             help="Texts that contain exactly these characters, in upper or lower case",
         )
-    filters, record = Filters(split, label, phenomenon, words or ""), get_chosen_run()
+    filters, record = datasets.Filters(split, label, phenomenon, words or ""), get_chosen_run()
     if record is not None and (why := explain_no_match(record, name, filters) or explain_split(record, filters)):
         show_caption(why)
     return filters
@@ -84,7 +76,7 @@ def show_rows(rows: pd.DataFrame, bar: DeltaGenerator) -> tuple[pd.DataFrame, in
     if rows.empty:
         show_finding("No text matches", "Remove a filter, or search for fewer characters.")
         return None
-    pages, number = math.ceil(len(rows) / PAGE_ROWS), 1
+    pages, number = math.ceil(len(rows) / datasets.PAGE_ROWS), 1
     asked = state.read_link(state.PAGE)
     if not state.get_value(state.PAGE, None) and asked and not (asked.isdecimal() and 1 <= int(asked[:9]) <= pages):
         state.set_value(state.PAGE_REFUSED, (asked, len(rows)))
@@ -97,10 +89,10 @@ def show_rows(rows: pd.DataFrame, bar: DeltaGenerator) -> tuple[pd.DataFrame, in
         state.drop_keys(state.PAGE_REFUSED)
     elif refused:
         show_finding(f"There is no page “{refused:.20}” of these texts", f"Page 1 of {count(pages)} is shown instead.")
-    first = (number - 1) * PAGE_ROWS
-    shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
+    first = (number - 1) * datasets.PAGE_ROWS
+    shown = rows.iloc[first : first + datasets.PAGE_ROWS].reset_index(drop=True)
     event = show_table(
-        shown.assign(text=[clip_text(text, SHOWN_CHARACTERS) for text in shown["text"]]),
+        shown.assign(text=[clip_text(text, datasets.SHOWN_CHARACTERS) for text in shown["text"]]),
         "Texts of the data set",
         {"text": ("Text", 430), "label": ("Class", 90), "split": ("Split", 80)},
         height=(min(len(shown), HEIGHT_ROWS) + 1) * get_row_height() + 2,
@@ -118,7 +110,7 @@ def show_rows(rows: pd.DataFrame, bar: DeltaGenerator) -> tuple[pd.DataFrame, in
 def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     """Show each step from one text to its tokens, and a button that opens the text on the Sentence page."""
     text = str(rows["text"].iloc[place])
-    changes, pieces = trace_preparation(text, tokenizer)
+    changes, pieces = datasets.trace_preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
         show_heading("Tokenization", "steps", note=f"{count(len(pieces))} tokens")
         if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
@@ -127,14 +119,18 @@ def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(after)}</dd>" for name, after in steps)
     st.html(f'<dl class="s-steps">{listed}</dl>')
     ids = st.toggle("Token IDs", key=state.IDS, help="The IDs that the model reads; 1 is “unknown”")
-    shown = pieces[:SHOWN_TOKENS]
+    shown = pieces[: datasets.SHOWN_TOKENS]
     way = detect_direction("".join(piece.token for piece in shown))
     tokens = "".join(_format_token(piece, ids) for piece in shown)
     st.html(f'<ul class="s-toks" dir="{way}" aria-label="tokens">{tokens}</ul>')
     unknown, cut = (any(getattr(piece, name) for piece in pieces) for name in ("unknown", "cut"))
     if unknown or cut:
         st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))
-    beyond = f" The first {SHOWN_TOKENS} of {count(len(pieces))} are drawn." if len(pieces) > SHOWN_TOKENS else ""
+    beyond = (
+        f" The first {datasets.SHOWN_TOKENS} of {count(len(pieces))} are drawn."
+        if len(pieces) > datasets.SHOWN_TOKENS
+        else ""
+    )
     show_caption(STEPS + beyond)
 
 
@@ -147,7 +143,7 @@ def _look_inside(rows: pd.DataFrame, place: int) -> None:
     state.open_page(selection.SENTENCE, **{state.TEXT: texts[place]})
 
 
-def _format_token(piece: Piece, ids: bool) -> str:
+def _format_token(piece: datasets.Piece, ids: bool) -> str:
     kinds = " ".join(filter(None, ("s-unknown" * piece.unknown, "s-lost" * piece.cut)))
     about = "; ".join(filter(None, ("not in the vocabulary" * piece.unknown, "cut off" * piece.cut)))
     number = f"<small>{piece.id}</small>" if ids else ""
@@ -160,14 +156,14 @@ def select_matches(name: str) -> None:
     if record is None:
         return
     keys = (state.PART, state.CLASS, state.PHENOMENON, state.FIND)
-    filters = Filters(*(str(state.get_value(key, "") or "") for key in keys))
+    filters = datasets.Filters(*(str(state.get_value(key, "") or "") for key in keys))
     if (rules := _make_rules(filters)) and not explain_no_match(record, name, filters):
         selection.select_rules(record, Selection(rules, filters.split), by=state.FIND)
     elif state.get_value(state.SELECTOR, "") == state.FIND:
         selection.clear(record)
 
 
-def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
+def explain_no_match(record: RunRecord, name: str, filters: datasets.Filters) -> str:
     """Return why the Data page's filters select nothing in the chosen run; empty text if nothing prevents it."""
     why = ""
     if _make_rules(filters):
@@ -180,7 +176,7 @@ def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
     return f"{data.label_run(record.run)} {why}, so nothing is selected on other pages." if why else ""
 
 
-def explain_split(record: RunRecord, filters: Filters) -> str:
+def explain_split(record: RunRecord, filters: datasets.Filters) -> str:
     """Return a sentence that other pages select matches of only one split; empty if the user has chosen a split."""
     usual = selection.get_default_split(data.list_splits(record.run))
     if filters.split or not usual or not _make_rules(filters):
@@ -188,7 +184,7 @@ def explain_split(record: RunRecord, filters: Filters) -> str:
     return f"Other pages select the {usual} matches. Choose a split to change this."
 
 
-def _make_rules(filters: Filters) -> tuple[str, ...]:
+def _make_rules(filters: datasets.Filters) -> tuple[str, ...]:
     said = {"true=": filters.label, f"{PHENOMENON}=": filters.phenomenon, "text~": filters.contains.strip()}
     return tuple(f"{rule}{value}" for rule, value in said.items() if value)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,10 +23,10 @@ from dashboard.figures.figure import Source
 from dashboard.figures.model_plan import describe_baseline
 from dashboard.screens import embeddings_overlays as overlays
 from dashboard.widgets.bars import show_stats
-from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.export import Tables, show_export_bar
 from dashboard.widgets.figure import show_caption, show_drawing, show_figures, show_how, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header, show_summary
-from dashboard.widgets.options import show_sections
+from dashboard.widgets.options import collect_tables
 from dashboard.widgets.runs import describe_end, list_facts, require_run
 from dashboard.widgets.selection_bar import show_selected
 from dashboard.widgets.style import get_look
@@ -45,8 +44,6 @@ FEW = 30
 def show_page() -> None:
     """Draw the Embeddings page: a two-dimensional map of the sentences of one split, as a run embeds them."""
     record = require_run("Embeddings", QUESTION, purpose="A map of sentences appears here")
-    if record is None:
-        return
     splits = data.list_embedded_splits(record.run)
     if "pooled" not in list_capabilities(record.config.model) or not splits:
         show_header("Embeddings", QUESTION, list_facts(record))
@@ -57,10 +54,8 @@ def show_page() -> None:
     with head:  # shown until the number of examples is known, or if they cannot be read; unchanged ones are not redrawn
         show_header("Embeddings", QUESTION, facts if of == record.run else list_facts(record))
     source, typed = overlays.show_fields(record, splits)
-    points, files = (
-        data.read_points(record, source.split),
-        data.get_map_files(record.run, source.split, read_map_config(source)),
-    )
+    points = data.read_points(record, source.split)
+    files = data.get_map_files(record.run, source.split, read_map_config(source))
     facts = list_facts(record, (f"n = {count(len(points))}", source.split))
     state.set_value(state.MAP_FACTS, (record.run, facts))
     with head:
@@ -139,15 +134,14 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     near = overlays.find_neighbors(source, now, text) if later else near
     tables = overlays.show_neighbors(source, near) | overlays.show_near_training(source, now)
     tables = MAP.build_tables(shown) | tables
-    sections: dict[str, Callable[[], dict[str, pd.DataFrame]]] = {
+    sections = {
         "Clusters": partial(overlays.show_groups, source, now),
         "Layers": partial(overlays.show_layers, source),
         "Class separation": partial(_show_separation, source, shown),
     }
-    for found in show_sections(sections):
-        tables |= found
+    opened = collect_tables(sections)
     placed_here = (MAP, MAP_COMMON, MAP_NEIGHBORS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
-    show_export_bar("map", tables | show_others(source, "embeddings", placed_here))
+    show_export_bar("map", {**tables, **opened, **show_others(source, "embeddings", placed_here)})
 
 
 def _select_points(source: Source, key: str, rows: int) -> None:
@@ -155,7 +149,7 @@ def _select_points(source: Source, key: str, rows: int) -> None:
     selection.choose_rows(source.record, source.split, chosen, "selected on the map", by=key)
 
 
-def _show_separation(source: Source, shown: SentenceMap) -> dict[str, pd.DataFrame]:
+def _show_separation(source: Source, shown: SentenceMap) -> Tables:
     show_stats(embeddings.compute_map_stats(shown.made, shown.config, shown.width))
     show_caption(WORTH)
     try:

@@ -20,32 +20,12 @@ from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
+from dashboard.figures import embedding_structure, embeddings
 from dashboard.figures.embedding_map import PlacedSentence
-from dashboard.figures.embedding_structure import (
-    AT,
-    LEAST,
-    MAP_COMMON,
-    MAP_GROUPS,
-    MAP_LAYERS,
-    MAP_NEIGHBORS,
-    EmbeddingClusters,
-    NearestSentences,
-    find_shared_nearest,
-)
-from dashboard.figures.embeddings import (
-    COLOR,
-    DENSITY,
-    DIMENSIONS,
-    FIND,
-    METHOD,
-    SENTENCES,
-    SPACE,
-    SentenceMap,
-    find_matches,
-)
 from dashboard.figures.figure import Source
 from dashboard.figures.filtering import SELECT
 from dashboard.selection import SelectedTexts
+from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show, show_caption, show_figure_heading
 from dashboard.widgets.messages import show_finding, show_problem, show_selection
 from dashboard.widgets.options import choose_option, choose_split, pick_option
@@ -62,17 +42,17 @@ def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
         place = st.container(horizontal=True, vertical_alignment="center", gap="small")
         with st.popover("Options", help="Split, dimensions, vectors, search, density and number of points"):
             source = Source(record, data, split=choose_split(splits), author=state.get_author())
-            choose_option(DIMENSIONS, source)
-            look: dict[str, Any] = {"bind": "query-params", "placeholder": "any text", "help": FIND.about}
-            find = st.text_input(FIND.label, key=state.FIND, max_chars=LONGEST, **look)
+            choose_option(embeddings.DIMENSIONS, source)
+            look: dict[str, Any] = {"bind": "query-params", "placeholder": "any text", "help": embeddings.FIND.about}
+            find = st.text_input(embeddings.FIND.label, key=state.FIND, max_chars=LONGEST, **look)
             if "hidden" in list_capabilities(record.config.model):
-                pick_option(SPACE, source, width=220, about=SPACE.about)
-            choose_option(DENSITY, source)
-            if state.get_bound(METHOD.name) not in ("", NAMES["pca"]):
-                choose_option(SENTENCES, source)
+                pick_option(embeddings.SPACE, source, width=220, about=embeddings.SPACE.about)
+            choose_option(embeddings.DENSITY, source)
+            if state.get_bound(embeddings.METHOD.name) not in ("", NAMES["pca"]):
+                choose_option(embeddings.SENTENCES, source)
         with place:
-            choose_option(METHOD, source, plain=True)
-            pick_option(COLOR, source, width=170, plain=True)
+            choose_option(embeddings.METHOD, source, plain=True)
+            pick_option(embeddings.COLOR, source, width=170, plain=True)
             typed = st.text_input(
                 "Your sentence on this map",
                 key=state.PLACED,
@@ -81,15 +61,15 @@ def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
                 placeholder="Type a sentence to see it on the map",
                 label_visibility="collapsed",
             )
-    source.choices[FIND.name] = (find or "").strip()
+    source.choices[embeddings.FIND.name] = (find or "").strip()
     return source, (typed or "").strip()
 
 
-def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> None:
+def show_matches(source: Source, shown: embeddings.SentenceMap, points: pd.DataFrame) -> None:
     """Show how many sentences of the map contain the searched text, with a button that selects them on all pages."""
     if not shown.find:
         return
-    every, here = int(find_matches(points, shown.find).sum()), len(shown.found_rows)
+    every, here = int(embeddings.find_matches(points, shown.find).sum()), len(shown.found_rows)
     what = f"{count(every)} of {count(len(points))} sentences contain “{shown.find}”"
     if not every:
         show_finding(
@@ -102,7 +82,7 @@ def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> No
         st.button(f"Select {count(every)}", key="select-found", on_click=take)
 
 
-def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[PlacedSentence | None, str]:
+def place_typed(record: RunRecord, shown: embeddings.SentenceMap, text: str) -> tuple[PlacedSentence | None, str]:
     """Place a user's sentence on the embedding map; return the placed sentence and a text on how it was placed."""
     if not text:
         return None, ""
@@ -118,45 +98,46 @@ def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[Place
     return PlacedSentence(data.place_text(record, shown.files, shown.made, text), text), how
 
 
-def show_groups(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:
+def show_groups(source: Source, now: SelectedTexts | None) -> Tables:
     """Show groups of sentences on the embedding map, and the sentences of a picked group; return the tables."""
     try:
-        shown = MAP_GROUPS.read_data(source)
+        shown = embedding_structure.MAP_GROUPS.read_data(source)
     except NotAvailable as reason:
-        show_figure_heading(MAP_GROUPS, about=False)
+        show_figure_heading(embedding_structure.MAP_GROUPS, about=False)
         show_caption(f"There are no clusters: {reason}.")
         return {}
-    key = f"fig-{MAP_GROUPS.name}"
+    key = f"fig-{embedding_structure.MAP_GROUPS.name}"
     here = now is not None and state.get_value(state.SELECTOR, "") == key
-    picked = state.get_picked(MAP_GROUPS.name) if here else ""
+    picked = state.get_picked(embedding_structure.MAP_GROUPS.name) if here else ""
     shown = replace(shown, picked=picked)
-    show(MAP_GROUPS, shown, default={"picked": picked}, on_picked_change=lambda: _select_group(source, shown, key))
+    take = partial(_select_group, source, shown, key)
+    show(embedding_structure.MAP_GROUPS, shown, default={"picked": picked}, on_picked_change=take)
     if here and now is not None:
         show_selected(source.record, now, (key,))
-    return MAP_GROUPS.build_tables(shown)
+    return embedding_structure.MAP_GROUPS.build_tables(shown)
 
 
-def _select_group(source: Source, shown: EmbeddingClusters, key: str) -> None:
-    name = state.get_picked(MAP_GROUPS.name)
+def _select_group(source: Source, shown: embedding_structure.EmbeddingClusters, key: str) -> None:
+    name = state.get_picked(embedding_structure.MAP_GROUPS.name)
     places = shown.get_places(name)
     selection.choose_rows(source.record, source.split, places, shown.describe_group(name), by=key)
 
 
-def show_layers(source: Source) -> dict[str, pd.DataFrame]:
+def show_layers(source: Source) -> Tables:
     """Show how well each layer's vectors separate the classes, or a button to compute it; return the tables."""
     try:
         known = data.read_separability(source.record, source.split)
     except NotAvailable as reason:
-        show_figure_heading(MAP_LAYERS, about=False)
+        show_figure_heading(embedding_structure.MAP_LAYERS, about=False)
         show_caption(f"Not available: {reason}.")
         return {}
     if known is None:
-        show_figure_heading(MAP_LAYERS)
+        show_figure_heading(embedding_structure.MAP_LAYERS)
         offer_layers(source)
         return {}
-    shown = MAP_LAYERS.read_data(source)
-    show(MAP_LAYERS, shown, more="The map shows the shaded layer. Choose another under Vectors.")
-    return MAP_LAYERS.build_tables(shown)
+    shown = embedding_structure.MAP_LAYERS.read_data(source)
+    show(embedding_structure.MAP_LAYERS, shown, more="The map shows the shaded layer. Choose another under Vectors.")
+    return embedding_structure.MAP_LAYERS.build_tables(shown)
 
 
 def offer_layers(source: Source) -> None:
@@ -168,54 +149,56 @@ PATIENCE = 0.2  # seconds to wait for the training sentences; then the page is d
 QUOTED = 60  # most characters of a sentence that describes a selection
 
 
-def find_neighbors(source: Source, now: SelectedTexts | None, typed: str) -> NearestSentences | None:
+def find_neighbors(
+    source: Source, now: SelectedTexts | None, typed: str
+) -> embedding_structure.NearestSentences | None:
     """Find the nearest sentences to the typed sentence, else to the current one, else to the whole selection."""
     source.text = typed if data.hash_weights(source.record.run) else ""
     one = now is not None and len(now) and (now.at is not None or len(now) == 1)
     if now is not None and one:
-        source.choices[AT.name] = now.get_key(now.at or 0)
+        source.choices[embedding_structure.AT.name] = now.get_key(now.at or 0)
     try:
         if now is not None and not one and not source.text.strip():
-            return find_shared_nearest(source, now.places, now.words)
-        return MAP_NEIGHBORS.read_data(source)
+            return embedding_structure.find_shared_nearest(source, now.places, now.words)
+        return embedding_structure.MAP_NEIGHBORS.read_data(source)
     except NotAvailable:
         return None
 
 
-def show_neighbors(source: Source, near: NearestSentences | None) -> dict[str, pd.DataFrame]:
+def show_neighbors(source: Source, near: embedding_structure.NearestSentences | None) -> Tables:
     """Show the table of nearest sentences, with a button that selects them; return the tables for the export."""
     if near is None:
         return {}
-    show(MAP_NEIGHBORS, near)
+    show(embedding_structure.MAP_NEIGHBORS, near)
     of = quote_text(near.of, QUOTED) if near.n == 1 else f"{count(near.n)}: {near.of}"
     rows = near.found["row"].tolist()
     take = partial(selection.choose_rows, source.record, source.split, rows, f"nearest to {of}")
     st.button(f"Select these {count(len(rows))}", key="select-near", on_click=take)
-    return MAP_NEIGHBORS.build_tables(near)
+    return embedding_structure.MAP_NEIGHBORS.build_tables(near)
 
 
-def show_near_training(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:
+def show_near_training(source: Source, now: SelectedTexts | None) -> Tables:
     """Show the training sentences that are nearest to a selection of several sentences; return the tables."""
-    if now is None or len(now) < LEAST:
+    if now is None or len(now) < embedding_structure.LEAST:
         return {}
     source.choices[SELECT.name] = str(now.selection)
     try:
         if not data.find_tags(source.record, source.split, PATIENCE):
-            show_figure_heading(MAP_COMMON)
+            show_figure_heading(embedding_structure.MAP_COMMON)
             st.fragment(_rerun_when_tagged, run_every=1.0)(source)
             return {}
-        near = MAP_COMMON.read_data(source)
+        near = embedding_structure.MAP_COMMON.read_data(source)
     except (NotAvailable, RunDamaged) as error:
-        show_figure_heading(MAP_COMMON)
+        show_figure_heading(embedding_structure.MAP_COMMON)
         show_caption(f"Not available: {error}.")
         return {}
-    show(MAP_COMMON, near)
+    show(embedding_structure.MAP_COMMON, near)
     found = near.common.found
     texts, labels = found["text"].tolist(), found["label"].tolist()
     about = f"nearest in training to {count(len(now))}: {now.words}"
     take = partial(selection.choose_sentences, source.record, texts, labels, about)
     st.button(f"Select these {count(len(texts))}", key="select-training", on_click=take)
-    return MAP_COMMON.build_tables(near)
+    return embedding_structure.MAP_COMMON.build_tables(near)
 
 
 def _rerun_when_tagged(source: Source) -> None:

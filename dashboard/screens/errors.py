@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.data.findings import plural
 from core.error_analysis.selection import ORDERS, parse_selection
-from core.exceptions import InputError, SentiscopeError
+from core.exceptions import InputError
 from core.formatting import count
 from core.runs.record import RunRecord
 from dashboard import selection, state
@@ -21,11 +21,11 @@ from dashboard.figures.row_selection import RowSelection
 from dashboard.screens.errors_codes import list_sessions
 from dashboard.screens.errors_reader import show_codes_part, show_other_texts, show_reader
 from dashboard.screens.errors_statistics import get_other_run, list_sections, show_filter_bar
+from dashboard.widgets import messages
 from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import show_caption
-from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem, show_summary
-from dashboard.widgets.options import show_sections
-from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.options import collect_tables
+from dashboard.widgets.runs import list_facts, require_run, require_splits
 
 QUESTION = "What goes wrong, and what do errors share?"
 FEW = 500
@@ -36,25 +36,19 @@ PATIENCE = 0.4  # seconds to wait for tags; then the sentences are shown without
 def show_page() -> None:
     """Draw the Errors page: the wrong predictions of one run on one split."""
     record = require_run("Errors", QUESTION, purpose="Errors appear here")
-    if record is None:
-        return
-    splits = data.list_splits(record.run)
-    if not splits:
-        show_header("Errors", QUESTION, list_facts(record))
-        show_empty("This run has not been evaluated", describe_end(record), "Train a model", "train")
-        return
+    splits = require_splits(record, "Errors", QUESTION)
     split = _get_split(splits)
     table = data.read_tagged_rows(record, split).table
     wrong = f"{split} · {plural(int(table.wrong.sum()), 'error')}"
-    show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)))
+    messages.show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)))
     if why := data.explain_no_texts(record):
-        show_finding("There are no texts to read", f"{why}.")
+        messages.show_finding("There are no texts to read", f"{why}.")
     tagged = _find_tags(record, split)
     shown = _read_selected(record, split)
     if shown is None:
         return
     if tagged:
-        show_summary(describe_clusters(count_errors(shown)))
+        messages.show_summary(describe_clusters(count_errors(shown)))
     elif tagged is False:
         st.fragment(_rerun_when_tagged, run_every=1.0)(record, split)
     show_filter_bar(shown, splits)
@@ -67,11 +61,14 @@ def show_page() -> None:
         "Sentences": lambda: build_sentences_table(SentenceList(shown), data.read_visible_codes(record, author))
     }
     if len(table) < FEW and not record.config.data.folds:
-        _suggest_folds(len(table))
+        with st.container(key="folds", horizontal=True, vertical_alignment="center", gap="small"):
+            few = plural(len(table), "sentence")
+            show_caption(f"Only {few}. With folds, a sweep tests every labelled sentence once.")
+            if st.button("Open Sweeps", type="tertiary", key="folds-open"):
+                state.open_page("sweeps")
     show_codes_part(shown)
     if tagged is not None:
-        for each in show_sections(list_sections(source, shown, tagged=tagged)):
-            tables |= each
+        tables |= collect_tables(list_sections(source, shown, tagged=tagged))
     show_export_bar("errors", tables, figures=False)
     offer_report([record.run], split, **list_sessions(shown))
 
@@ -92,36 +89,23 @@ def _read_selected(record: RunRecord, split: str) -> RowSelection | None:
         order = state.get_param(state.ORDER)
         return found.reorder_rows(order if order in ORDERS else "")
     except InputError as error:
-        show_problem("This selection cannot be made here", str(error).removeprefix("--where "))
+        messages.show_problem("This selection cannot be made here", str(error).removeprefix("--where "))
         st.button("Show all errors", key="select-wrong", on_click=selection.clear, args=(record,))
         return None
 
 
 def _find_tags(record: RunRecord, split: str) -> bool | None:
     """Return whether the tags of a split are there, waiting a moment; if they cannot be found, show why: None."""
-    try:
+    with messages.explain_refusal("There are no tags"):
         return data.find_tags(record, split, PATIENCE)
-    except SentiscopeError as error:
-        show_problem("There are no tags", str(error))
-        return None
+    return None
 
 
 def _rerun_when_tagged(record: RunRecord, split: str) -> None:
-    try:
+    with messages.explain_refusal("There are no tags"):
         if data.find_tags(record, split, 0):
             st.rerun()
-    except SentiscopeError as error:
-        show_problem("There are no tags", str(error))
-        return
-    show_summary("Finding tags … The list is already complete.")
-
-
-def _suggest_folds(n: int) -> None:
-    """Show a hint that a sweep with folds tests all labelled sentences, not only the few of the split."""
-    with st.container(key="folds", horizontal=True, vertical_alignment="center", gap="small"):
-        show_caption(f"Only {plural(n, 'sentence')}. With folds, a sweep tests every labelled sentence once.")
-        if st.button("Open Sweeps", type="tertiary", key="folds-open"):
-            state.open_page("sweeps")
+        messages.show_summary("Finding tags … The list is already complete.")
 
 
 show_page()

@@ -28,9 +28,10 @@ from dashboard.figures.error_list import ABOUT_CODES, CodesShape, build_codes_ta
 from dashboard.figures.filtering import WRONG
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.row_selection import RowSelection
+from dashboard.widgets.export import offer_download
 from dashboard.widgets.figure import show_caption, show_drawing, show_heading
 from dashboard.widgets.messages import escape_label, show_problem
-from dashboard.widgets.style import get_look
+from dashboard.widgets.style import get_look, split_page
 
 MANY = 75  # default size of a random sample
 
@@ -42,8 +43,7 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
     known = list_draws(codes)
     shape = count_codes(coded, state.get_author(), _list_keys(_drop_code_rules(shown)), known, by_codes=_is_by_codes())
     show_heading("Codes", "codes", note=describe_coding(shape), about=ABOUT_CODES)
-    with st.container(key="pair-codes"):
-        left, right = st.columns([8, 5], gap="medium")
+    left, right = split_page("codes", [8, 5], gap="medium")
     with right:
         show_codebook(codes, coded, keys)
     with left:
@@ -170,8 +170,7 @@ def _draw_rows(codes: Codes, shown: RowSelection, keys: list[str], n: int) -> No
     """Draw a random sample of the selected rows for coding, and select it (widget callback)."""
     with state.store_refusal(state.CODES_REFUSED):
         made = draw_sample(codes, keys, n, 0, shown.description, run=shown.table.record.run, author=state.get_author())
-        about = f"random sample: {count(n)} of {count(len(keys))}, {shown.description}"
-        selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0, by_outcome=True)
+        selection.choose_draw(shown.table.record, shown.table.split, made, 0)
         state.set_value(state.REDRAW, True)
 
 
@@ -222,8 +221,7 @@ def _show_files(codes: Codes, shown: RowSelection, coded: Annotations) -> None:
             ("Codes · CSV", "codes", partial(format_annotations, shown.table, shown.rows.tolist(), codes, coded)),
             ("Codebook · CSV", "codebook", partial(format_codebook, codes)),
         ):
-            file = f"sentiscope-{name}.csv"
-            st.download_button(label, make, file, "text/csv", key=f"codes-{name}", type="tertiary", on_click="ignore")
+            offer_download(label, make, f"sentiscope-{name}.csv", "text/csv", f"codes-{name}")
         key = state.get_widget_key("codes-taken")
         st.file_uploader(
             "Import codes",
@@ -248,9 +246,8 @@ def _import_file(codes: Codes, shown: RowSelection, key: str) -> None:
             taken = import_csv(codes, shown.table, path, state.get_author())
             rows, entries = plural(taken["rows"], "row"), plural(taken["codes"], "code")
             new = f", new: {', '.join(taken['added'])}" if taken["added"] else ", no new code"
-            state.set_value(
-                state.SAID_OF_CODES, f"Imported from {file.name}: {rows if taken['rows'] else entries}{new}"
-            )
+            what = f"{rows if taken['rows'] else entries}{new}"
+            state.set_value(state.SAID_OF_CODES, f"Imported from {file.name}: {what}")
             state.set_value(state.REDRAW, True)
 
 
@@ -278,15 +275,10 @@ def show_codebook(codes: Codes, coded: Annotations, keys: Sequence[str]) -> None
         with st.container(horizontal=True, vertical_alignment="bottom"):
             part = st.text_input("Split off as", key=state.get_widget_key("codes-part"), max_chars=60, width=240)
             hint = "Selected sentences with this code get the new code instead"
-            _show_button(
-                "Split",
-                partial(codes.split_code, code.name, part, keys, state.get_author()),
-                hint,
-                off=not part.strip(),
-            )
-        _show_button(
-            "Remove", partial(codes.remove_code, code.name, state.get_author()), "Only for a code that no sentence has"
-        )
+            split = partial(codes.split_code, code.name, part, keys, state.get_author())
+            _show_button("Split", split, hint, off=not part.strip())
+        remove = partial(codes.remove_code, code.name, state.get_author())
+        _show_button("Remove", remove, "Only for a code that no sentence has")
 
 
 def _show_code_form(codes: Codes, coded: Annotations, code: Code | None) -> None:
@@ -314,13 +306,8 @@ def _show_code_form(codes: Codes, coded: Annotations, code: Code | None) -> None
 
 
 def _show_button(label: str, act: Callable[[], object], hint: str | None = None, *, off: bool = False) -> None:
-    st.button(
-        label,
-        key=state.get_widget_key(f"codes-{label}"),
-        on_click=partial(_change_codebook, act),
-        help=hint,
-        disabled=off,
-    )
+    change = partial(_change_codebook, act)
+    st.button(label, key=state.get_widget_key(f"codes-{label}"), on_click=change, help=hint, disabled=off)
 
 
 def _change_codebook(act: Callable[[], object]) -> None:
@@ -378,7 +365,8 @@ def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> No
             return
         for each in known[:LAST]:
             done = sum(state.get_author() in coded.given.get(key, {}) for key in each.keys)
-            of, split = f"{count(len(each.population))}: {each.said}", _find_split(shown, each)
+            of = f"{count(len(each.population))}: {each.said}"
+            split = selection.find_draw_split(shown.table.record, each, shown.table.split)
             st.button(
                 f"{count(done)} of {count(len(each.keys))} coded, sampled from {escape_label(of)}",
                 key=f"codes-draw-{each.id}",
@@ -391,20 +379,10 @@ def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> No
             )
 
 
-def _find_split(shown: RowSelection, draw: Draw) -> str:
-    """Return the split of a run that contains all rows of a random sample drawn for coding; empty if none does."""
-    record, here = shown.table.record, shown.table.split
-    others = [split for split in data.list_splits(record.run) if split != here]
-    return next(
-        (split for split in (here, *others) if set(data.read_tagged_rows(record, split).keys).issuperset(draw.keys)), ""
-    )
-
-
 def resume_draw(shown: RowSelection, coded: Annotations, draw: Draw, split: str) -> None:
     """Select a random sample drawn for coding, at its first sentence without a code (widget callback)."""
-    about = f"random sample: {count(len(draw.keys))} of {count(len(draw.population))}, {draw.said}"
     first = next((at for at, key in enumerate(draw.keys) if state.get_author() not in coded.given.get(key, {})), 0)
-    selection.choose_keys(shown.table.record, split, draw.keys, about, at=first, by_outcome=True)
+    selection.choose_draw(shown.table.record, split, draw, first)
     state.set_value(state.REDRAW, True)
 
 
@@ -445,7 +423,8 @@ def store_reports(key: str, shown: RowSelection) -> None:
     """
     told: Mapping[str, Any] = state.get_value(key, {})
     # Reports to an earlier session were stored, or are sent again to this session.
-    said, taken = (each if each.get("session") == state.get_session() else {} for each in _iterate_reports(told))
+    reports = (told.get("coded") or {}, told.get("undo") or {})
+    said, taken = (each if each.get("session") == state.get_session() else {} for each in reports)
     undo, before = int(taken.get("count") or 0), get_last_report()
     steps: list[Step] = [*_iterate_changes(shown, said.get("rows") or {}), (undo, partial(_undo_last, shown, undo))]
     refused = ""
@@ -482,12 +461,6 @@ def add_code(key: str, shown: RowSelection) -> None:
             codes.give_codes([added["key"]], [code.name], author=author, run=shown.table.record.run)
 
 
-def _iterate_reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the two parts of an annotation message from the browser: coded sentences, then undo."""
-    for name in ("coded", "undo"):
-        yield told.get(name) or {}
-
-
 def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
     """Yield each change in a browser message (a code or a note) as its number and a function that stores it."""
     codes, run, known = data.open_codebook(shown.table.record), shown.table.record.run, set(shown.known.keys)
@@ -495,16 +468,12 @@ def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]])
         if key not in known:
             continue
         for name, (given, number) in (each.get("codes") or {}).items():
-            yield (
-                int(number),
-                partial(codes.give_codes, [key], [name], off=not given, author=state.get_author(), run=run),
-            )
+            give = partial(codes.give_codes, [key], [name], off=not given, author=state.get_author(), run=run)
+            yield int(number), give
         if note := each.get("note"):
             text, number, goes_on = note
-            yield (
-                int(number),
-                partial(codes.write_note, key, str(text), author=state.get_author(), run=run, goes_on=bool(goes_on)),
-            )
+            about: dict[str, Any] = {"author": state.get_author(), "run": run, "goes_on": bool(goes_on)}
+            yield int(number), partial(codes.write_note, key, str(text), **about)
 
 
 def _undo_last(shown: RowSelection, number: int) -> None:

@@ -11,19 +11,11 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.error_list import ERRORS, Coding, Detail, SentenceList, find_other_rules
 from dashboard.figures.row_selection import RowSelection
-from dashboard.screens.errors_codes import (
-    add_code,
-    get_last_report,
-    get_last_undo,
-    move_annotations,
-    set_author,
-    show_codes,
-    store_reports,
-)
+from dashboard.screens import errors_codes
 from dashboard.screens.errors_statistics import select_rules
 from dashboard.widgets import selection_bar
 from dashboard.widgets.figure import show_caption, show_drawing
-from dashboard.widgets.messages import show_problem
+from dashboard.widgets.messages import show_problem, show_refusal
 from dashboard.widgets.style import get_look, get_row_height
 
 READER, CODES = "reader", "codes-part"
@@ -67,11 +59,10 @@ def show_codes_part(shown: RowSelection) -> None:
 
 def _show_codes(shown: RowSelection) -> None:
     _rerun_on_change()
-    if text := state.pop_value(state.CODES_REFUSED):
-        show_problem("This change was not stored", str(text))
+    show_refusal(state.CODES_REFUSED, "This change was not stored")
     record = shown.table.record
     try:
-        show_codes(shown, data.read_annotations(record, state.get_author()), data.read_annotations(record))
+        errors_codes.show_codes(shown, data.read_annotations(record, state.get_author()), data.read_annotations(record))
     except StorageError:
         show_caption("Codes cannot be read. The sentence list shows why.")
 
@@ -92,10 +83,9 @@ def _show_texts(shown: RowSelection) -> None:
     around = None if rest.get("around") is None else int(rest["around"])
     said = _read_annotations(record)
     at, again = str(state.get_value(state.AT, "")), int(state.get_value(state.AGAIN, 0))
-    reading = SentenceList(shown, at, known, without, said, again, undone=get_last_undo(), around=around)
+    reading = SentenceList(shown, at, known, without, said, again, undone=errors_codes.get_last_undo(), around=around)
     note = ERRORS.resolve_text(ERRORS.note, reading)
-    if text := state.pop_value(state.NOT_WRITTEN):
-        show_problem("This change was not stored", str(text))
+    show_refusal(state.NOT_WRITTEN, "This change was not stored")
     show_drawing(
         ERRORS.draw(reading, get_look()),
         ERRORS.name,
@@ -105,7 +95,7 @@ def _show_texts(shown: RowSelection) -> None:
         on_coded_change=lambda: _store_reports(key, shown),
         on_undo_change=lambda: _store_reports(key, shown),
         on_again_change=lambda: _store_reports(key, shown),
-        on_named_change=lambda: set_author(key),
+        on_named_change=lambda: errors_codes.set_author(key),
         on_added_change=lambda: _add_code(key, shown),
         on_order_change=lambda: _change_order(key),
         on_nearly_change=lambda: _select_nearly_wrong(shown),
@@ -117,7 +107,7 @@ def _show_texts(shown: RowSelection) -> None:
 def _read_annotations(record: RunRecord) -> Coding | None:
     """Return the annotations that the current user may see; if they cannot be read, show the error and return None."""
     try:
-        if move_annotations(data.open_codebook(record), data.read_annotations(record)):
+        if errors_codes.move_annotations(data.open_codebook(record), data.read_annotations(record)):
             state.set_value(state.REDRAW, True)
             _rerun_on_change()  # another author sees other codes
         coded = data.read_annotations(record, state.get_author())
@@ -126,16 +116,8 @@ def _read_annotations(record: RunRecord) -> Coding | None:
         return None
     changed, done = int(state.get_value(state.CHANGED, 0)), str(state.get_value(state.SAID_OF_CODES, ""))
     unnamed = state.get_value(state.AUTHOR, None) == ""
-    return Coding(
-        coded,
-        state.get_author(),
-        get_last_report(),
-        changed,
-        state.get_secret(),
-        state.get_session(),
-        unnamed=unnamed,
-        done=done,
-    )
+    reports = errors_codes.get_last_report(), changed, state.get_secret(), state.get_session()
+    return Coding(coded, state.get_author(), *reports, unnamed=unnamed, done=done)
 
 
 def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Detail], str]:
@@ -153,7 +135,7 @@ def _carry_place(key: str) -> None:
     A report sent before the reader knew of an undo does not move away from the row of the undone change.
     """
     rest = state.get_value(key, {}).get("rest") or {}
-    if (at := rest.get("at")) and int(rest.get("undone") or 0) >= get_last_undo():
+    if (at := rest.get("at")) and int(rest.get("undone") or 0) >= errors_codes.get_last_undo():
         state.set_param(state.AT, str(at))
     _rerun_parts()
 
@@ -174,13 +156,13 @@ def _select_nearly_wrong(shown: RowSelection) -> None:
 
 def _store_reports(key: str, shown: RowSelection) -> None:
     """Store annotation codes and notes that the browser reports, and rerun the affected parts (widget callback)."""
-    store_reports(key, shown)
+    errors_codes.store_reports(key, shown)
     _rerun_parts()
 
 
 def _add_code(key: str, shown: RowSelection) -> None:
     """Add the code that the browser reports, and rerun the affected parts (widget callback)."""
-    add_code(key, shown)
+    errors_codes.add_code(key, shown)
     _rerun_parts()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
+from dashboard.figures import error_rates, filtering
 from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, SplitShift
 from dashboard.figures.distinguishing_features import (
     CLOUDS,
@@ -34,44 +35,18 @@ from dashboard.figures.distinguishing_features import (
     find_outcomes,
 )
 from dashboard.figures.error_list import ERRORS
-from dashboard.figures.error_rates import (
-    GATHERED,
-    SLICED,
-    ErrorRates,
-    SplitSlices,
-    count_errors,
-    find_slices,
-    suggest_steps,
-)
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.filtering import (
-    ASKED,
-    FURTHER,
-    SPLIT,
-    TEXT,
-    WRONG,
-    apply_search,
-    draw_filter,
-    find_word,
-    update_clauses,
-)
 from dashboard.figures.registry import list_unplaced
 from dashboard.figures.row_selection import RowSelection
+from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_figure_heading, show_heading, show_others
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import pick_option
 from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.selection_bar import show_inside_button
-from dashboard.widgets.style import get_look
+from dashboard.widgets.style import get_look, split_page
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
-
-
-Tables = dict[str, "pd.DataFrame"]
+PLACED = (ERRORS, error_rates.GATHERED, OVERUSED, MARKED, error_rates.SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
 
 
 def list_sections(source: Source, shown: RowSelection, *, tagged: bool) -> dict[str, Callable[[], Tables]]:
@@ -95,11 +70,12 @@ def _show_waiting() -> Tables:
 
 
 def _show_rates(source: Source, shown: RowSelection) -> Tables:
-    found = count_errors(shown)
-    with st.container(key="pair-gathered"):
-        left, right = st.columns([6, 5], gap="large")
+    found = error_rates.count_errors(shown)
+    left, right = split_page("gathered", [6, 5])
     with left:
-        tables = _show_pick_table(GATHERED, found, found.picked, lambda: pick_row(shown, GATHERED.name, found.picked))
+        tables = _show_pick_table(
+            error_rates.GATHERED, found, found.picked, lambda: pick_row(shown, error_rates.GATHERED.name, found.picked)
+        )
     with right:
         pick_other_run(shown)
         offer_dropout(source)
@@ -108,8 +84,7 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
 
 def _show_words(shown: RowSelection) -> Tables:
     words = compare_words(shown)
-    with st.container(key="pair-marked"):
-        left, right = st.columns([6, 5], gap="large")
+    left, right = split_page("marked", [6, 5])
     with left:
         tables = _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
     with right:
@@ -118,13 +93,12 @@ def _show_words(shown: RowSelection) -> Tables:
 
 
 def _show_slices(shown: RowSelection) -> Tables:
-    parts = find_slices(shown)
-    with st.container(key="pair-slices"):
-        left, right = st.columns([6, 5], gap="large")
+    parts = error_rates.find_slices(shown)
+    left, right = split_page("slices", [6, 5])
     with left:
-        tables = _show_pick_table(SLICED, parts, parts.picked, lambda: _select_slice(shown))
+        tables = _show_pick_table(error_rates.SLICED, parts, parts.picked, lambda: _select_slice(shown))
     with right:
-        _show_next_steps(shown, count_errors(shown), parts)
+        _show_next_steps(shown, error_rates.count_errors(shown), parts)
     return tables
 
 
@@ -140,11 +114,11 @@ def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callabl
 
 
 def _select_slice(shown: RowSelection) -> None:
-    select_rules(shown, [WRONG, *parse_selection(state.get_picked(SLICED.name) or "").rules])
+    select_rules(shown, [filtering.WRONG, *parse_selection(state.get_picked(error_rates.SLICED.name) or "").rules])
 
 
-def _show_next_steps(shown: RowSelection, found: ErrorRates, parts: SplitSlices) -> None:
-    steps = suggest_steps(shown, found, parts)
+def _show_next_steps(shown: RowSelection, found: error_rates.ErrorRates, parts: error_rates.SplitSlices) -> None:
+    steps = error_rates.suggest_steps(shown, found, parts)
     show_heading("Next step", "next-steps", note="suggested by these numbers")
     if not steps:
         show_caption("No tag or slice is significant after correction, and no error is very confident.")
@@ -218,7 +192,7 @@ def show_outcome_words(source: Source, shown: RowSelection) -> Tables:
 
 def _pick_cloud_word(shown: RowSelection, found: Outcomes) -> None:
     outcome, _, words = state.get_picked(CLOUDS.name).partition(": ")
-    select_rules(shown, found.list_rules(outcome, words) if words else [WRONG])
+    select_rules(shown, found.list_rules(outcome, words) if words else [filtering.WRONG])
 
 
 def show_shift_section(source: Source, shown: RowSelection) -> Tables:
@@ -232,8 +206,7 @@ def show_shift_section(source: Source, shown: RowSelection) -> Tables:
         show_figure_heading(SHIFT)
         show_caption(found.sentence)
         return {}
-    with st.container(key="pair-shift"):
-        left, right = st.columns([6, 5], gap="large")
+    left, right = split_page("shift", [6, 5])
     with left:
         show(SHIFT, found, more=found.sentence)
     with right:
@@ -352,17 +325,16 @@ def offer_dropout(source: Source) -> None:
 def show_filter_bar(shown: RowSelection, splits: Sequence[str]) -> None:
     """Show the filter of the Errors page as a sentence whose words can be changed."""
     key = state.get_figure_key("filter")
-    drawn = state.get_confirmed(key)
-    show_drawing(
-        draw_filter(shown, get_look(), splits), "filter", "", on_changes_change=lambda: _apply_words(key, shown, drawn)
-    )
+    take = partial(_apply_words, key, shown, state.get_confirmed(key))
+    show_drawing(filtering.draw_filter(shown, get_look(), splits), "filter", "", on_changes_change=take)
 
 
 def pick_row(shown: RowSelection, figure: str, before: str) -> None:
     """Add the picked row of a statistics table to the filter rules (widget callback)."""
     rule = state.get_picked(figure)
-    word = find_word(shown.facets, rule or before)
-    select_rules(shown, update_clauses(shown.clauses, shown.facets, word, rule or (before if word == FURTHER else "")))
+    word = filtering.find_word(shown.facets, rule or before)
+    value = rule or (before if word == filtering.FURTHER else "")
+    select_rules(shown, filtering.update_clauses(shown.clauses, shown.facets, word, value))
 
 
 def select_rules(shown: RowSelection, rules: Sequence[str]) -> None:
@@ -376,12 +348,12 @@ def _apply_words(key: str, shown: RowSelection, drawn: int) -> None:
     before = clauses, split = shown.clauses, shown.table.split
     for change in state.receive_changes(key, drawn):
         word, value = (str(change.get(name, "")).strip() for name in ("word", "value"))
-        if word == SPLIT:
+        if word == filtering.SPLIT:
             split = value
-        elif word in (TEXT, ASKED):
+        elif word in (filtering.TEXT, filtering.ASKED):
             clauses = parse_rules(_apply_search(shown, clauses, word, value), shown.table)
         elif word:
-            clauses = parse_rules(update_clauses(clauses, shown.facets, word, value), shown.table)
+            clauses = parse_rules(filtering.update_clauses(clauses, shown.facets, word, value), shown.table)
     if (clauses, split) != before:
         selection.select_rules(shown.table.record, Selection(tuple(map(str, clauses)), split))
 
@@ -390,10 +362,10 @@ def _apply_search(shown: RowSelection, clauses: Sequence[Clause], word: str, typ
     """Return the filter clauses with a typed text search or id search applied; an empty search is removed."""
     asked = shown.known.base_facets.asked
     if not typed:
-        return update_clauses(clauses, shown.facets, word, "", asked)
-    find = find_clause if word == ASKED else parse_search
+        return filtering.update_clauses(clauses, shown.facets, word, "", asked)
+    find = find_clause if word == filtering.ASKED else parse_search
     try:
-        return apply_search(clauses, shown.facets, find(shown.table, asked, typed), asked)
+        return filtering.apply_search(clauses, shown.facets, find(shown.table, asked, typed), asked)
     except InputError as error:
         state.set_value(state.SELECTION_PROBLEM, str(error).removeprefix("--where "))
         return list(map(str, clauses))

@@ -88,14 +88,8 @@ def _find_address(code: str) -> tuple[str, str]:
     if opened.hostname in ("localhost", "127.0.0.1", "::1") and not is_local():
         hosts = st.get_option("server.allowedHosts") or []
         address = str(st.get_option("server.address") or "")
-        here = next(
-            (
-                urlsplit(link).netloc
-                for link in list_links(address, opened.port or 80, hosts)
-                if "localhost" not in link
-            ),
-            here,
-        )
+        links = list_links(address, opened.port or 80, hosts)
+        here = next((urlsplit(link).netloc for link in links if "localhost" not in link), here)
     return f"{here}{path}", ALONE if is_local() else ""
 
 
@@ -105,13 +99,11 @@ def _receive(key: str, name: str, content: dict[str, Any], tally: TallyStore) ->
         for change in state.receive_changes(key, state.get_confirmed(key)):
             code, secret = state.get_param(state.JOIN).lower(), state.get_secret()
             if "state" in change:
-                known = read_state(
-                    {
-                        each: str(int(value) if isinstance(value, bool) else value)
-                        for each, value in change["state"].items()
-                    },
-                    content["questions"],
-                )
+                said = {
+                    each: str(int(value) if isinstance(value, bool) else value)
+                    for each, value in change["state"].items()
+                }
+                known = read_state(said, content["questions"])
                 state.write_link({state.LESSON: name, **write_state(known)})
                 found = tally.find_class(code)
                 if found is not None and found.lesson == name:

@@ -13,6 +13,7 @@ from dashboard.data import data
 from dashboard.figures.drawing import Component
 from dashboard.figures.theme import Look
 from dashboard.lesson_html import build_document
+from dashboard.widgets.export import offer_download
 from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import show_header
 
@@ -33,20 +34,9 @@ def show_page() -> None:
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
         st.html("Save as an HTML file that works offline:", width="content")
         for number, (name, lesson) in enumerate(LESSONS.items(), start=1):
-            st.download_button(
-                f"Lesson {number}",
-                partial(_write_file, name),
-                f"sentiscope-lesson-{name}.html",
-                "text/html",
-                key=f"export-{name}",
-                type="tertiary",
-                help=lesson.title,
-                on_click="ignore",
-            )
-
-
-def _write_file(name: str) -> str:
-    return build_document(name, data.read_lesson(name))
+            write = partial(lambda name: build_document(name, data.read_lesson(name)), name)
+            file = f"sentiscope-lesson-{name}.html"
+            offer_download(f"Lesson {number}", write, file, "text/html", f"export-{name}", lesson.title)
 
 
 show_page()

@@ -19,27 +19,13 @@ from core.runs.record import RunRecord
 from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.model_plan import (
-    ALL,
-    DIAGRAM,
-    USUAL,
-    ModelDiagram,
-    Sizes,
-    build_preset_frame,
-    compare_presets,
-    describe_parts,
-    list_backbones,
-    list_deviations,
-    list_preset_runs,
-    list_questions,
-    read_sizes,
-)
+from dashboard.figures import model_plan
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.fields import pick_preset, show_equation
-from dashboard.widgets.figure import show_caption, show_drawing, show_heading, show_table
+from dashboard.widgets.fields import pick_preset, show_model
+from dashboard.widgets.figure import show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_header, show_summary
-from dashboard.widgets.options import show_sections
-from dashboard.widgets.style import get_look, get_row_height
+from dashboard.widgets.options import Sections, collect_tables
+from dashboard.widgets.style import get_row_height
 
 QUESTION = "How are the models built, and how do they differ?"
 MODEL = "ndt-01-n3"
@@ -57,30 +43,27 @@ def show_page() -> None:
             state.open_page("train", view=state.FORM_VIEW)
     with head:
         show_header("Models", QUESTION, [(name, f"is from {PRESETS[name].source}")])
-    tables: dict[str, Table] = {}
-    for found in show_sections(_list_sections(name, sizes, records), plain=True):
-        tables |= found
+    tables = collect_tables(_list_sections(name, sizes, records), plain=True)
     show_export_bar("models", {**_show_model(name, sizes), **tables})
 
 
-def _list_sections(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Callable[[], Mapping[str, Table]]]:
-    """Return the page's folded sections: name → the function that draws it and returns its tables."""
-    paper = state.get_value(state.PAPER, ALL)
+def _list_sections(name: str, sizes: model_plan.Sizes, records: list[RunRecord]) -> Sections:
+    paper = state.get_value(state.PAPER, model_plan.ALL)
     sections: dict[str, Callable[[], Mapping[str, Table]]] = {
         "All models": partial(_show_presets, paper, sizes, records),
         "Main differences": partial(_show_comparison, name),
     }
-    if found := list_preset_runs(name, records):
+    if found := model_plan.list_preset_runs(name, records):
         sections["Its runs"] = partial(_show_runs, found)
-    lists = ((DEPARTURES, list_deviations(name)), (TRIALS, list_questions(name)))
+    lists = ((DEPARTURES, model_plan.list_deviations(name)), (TRIALS, model_plan.list_questions(name)))
     sections |= {head[1]: partial(_show_list, frame, *head, name) for head, frame in lists if not frame.empty}
-    if not (backbones := list_backbones(paper)).empty:
+    if not (backbones := model_plan.list_backbones(paper)).empty:
         sections["Pretrained encoders"] = partial(_show_backbones, backbones)
     return sections
 
 
-def _pick_sizes(record: RunRecord | None) -> Sizes:
-    own = read_sizes(record, data.label_run(record.run) if record else "")
+def _pick_sizes(record: RunRecord | None) -> model_plan.Sizes:
+    own = model_plan.read_sizes(record, data.label_run(record.run) if record else "")
     chosen = st.segmented_control(
         "Sizes",
         [OWN, FIXED] if own else [FIXED],
@@ -91,25 +74,19 @@ def _pick_sizes(record: RunRecord | None) -> Sizes:
         help="Sizes for counting parameters: vocabulary and classes; for the model of the chosen run also its layers, "
         "heads and widths",
     )
-    return own if own and chosen == OWN else USUAL
+    return own if own and chosen == OWN else model_plan.USUAL
 
 
-def _show_model(name: str, sizes: Sizes) -> dict[str, Table]:
+def _show_model(name: str, sizes: model_plan.Sizes) -> dict[str, Table]:
     model = sizes.get_model(name)
     classes = preset_catalog.limit_classes(name, sizes.classes)
-    made = ModelDiagram(list_parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
+    made = model_plan.ModelDiagram(list_parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
     parameters = count_parameters(model, vocabulary=sizes.vocabulary, classes=classes)
     nearest = find_nearest(name, preset_catalog.list_preset_settings())
     settings = plural(len(preset_catalog.compare_presets(name, nearest)), "setting")
     show_summary(f"{name} has {count(parameters)} parameters and differs from {nearest} in {settings}.")
-    with st.container(key="pair-model"):
-        left, right = st.columns([1.1, 1], gap="large")
-        with left:
-            show_drawing(DIAGRAM.draw(made, get_look()), f"parts-{name}", describe_parts(made.parts))
-            show_caption(f"{PRESETS[name].line} Parameters for {sizes.words}.")
-        with right:
-            show_equation(model)
-    return dict(DIAGRAM.build_tables(made))
+    show_model(f"parts-{name}", model, made, f"{PRESETS[name].line} Parameters for {sizes.words}.")
+    return dict(model_plan.DIAGRAM.build_tables(made))
 
 
 def _show_runs(runs: Sequence[str]) -> dict[str, Table]:
@@ -169,15 +146,15 @@ def _show_comparison(name: str) -> dict[str, Table]:
         width=280,
         help="By default the most similar model: the one with the fewest different settings",
     )
-    frame = compare_presets(name, other)
+    frame = model_plan.compare_presets(name, other)
     titles = {"what": "What", "setting": "Setting"}
     show_table(frame, f"Settings in which {name} and {other} differ", titles, row_height=None)
     return {"Differences": frame}
 
 
-def _show_presets(paper: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table]:
+def _show_presets(paper: str, sizes: model_plan.Sizes, records: list[RunRecord]) -> dict[str, Table]:
     """Show a table with one row per model preset; a click on a row chooses the preset that the page details."""
-    frame = build_preset_frame(paper, sizes, records)
+    frame = model_plan.build_preset_frame(paper, sizes, records)
     names = frame["model"].tolist()
     besides = "Additions to a plain transformer encoder"
     columns = {

@@ -33,6 +33,7 @@ from dashboard.widgets.figure import show, show_caption
 from dashboard.widgets.messages import show_header
 from dashboard.widgets.options import show_sections
 from dashboard.widgets.progress import show_job, show_start_button
+from dashboard.widgets.style import split_page
 
 QUESTION = "Do our runs agree with the paper?"
 KEY = "run-missing"
@@ -52,8 +53,7 @@ def show_page() -> None:
         show_header("Papers", QUESTION, [(PAPERS[paper], f"{count(total)} reported numbers")])
     lines = figures.summarize_results(rows), figures.summarize_baselines(rows), count_verdicts(said.rows)
     st.html(f'<div class="s-finds" role="status">{"".join(f"<p>{escape(line)}</p>" for line in lines)}</div>')
-    with st.container(key="pair-papers"):
-        left, right = st.columns([2.3, 1], gap="large")
+    left, right = split_page("papers", [2.3, 1])
     with right:
         show(figures.CLAIMS, said, on_unfolded_change=lambda: None)  # reports only states with a callback
     with left:

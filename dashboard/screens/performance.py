@@ -5,63 +5,45 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.data.dataset import VALIDATION
 from core.evaluation.metrics import HALF
 from core.exceptions import NotAvailable
 from core.formatting import count, number
-from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures import thresholding
+from dashboard.figures import metrics, thresholding
 from dashboard.figures.decisions import FEW, Decision, SplitPredictions
 from dashboard.figures.error_rates import SAVED
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.metrics import (
-    CELLS,
-    CLASSES,
-    CONFIDENCE,
-    CONFUSION,
-    METRICS,
-    PHENOMENA,
-    build_confusion_table,
-    describe_errors,
-)
 from dashboard.figures.threshold_curves import CALIBRATION, COSTS, PR, PROBABILITIES, ROC
 from dashboard.figures.thresholding import LABELS
 from dashboard.figures.token_values import NUMBERS_OF
 from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_external import show_other_data
 from dashboard.widgets.bars import show_stat_line
-from dashboard.widgets.export import offer_report, show_export_bar
+from dashboard.widgets.export import Tables, offer_report, show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_figures, show_how, show_others, show_table
-from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift, show_summary
-from dashboard.widgets.options import choose_option, choose_split, read_option, show_sections
-from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.messages import show_finding, show_header, show_shift, show_summary
+from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, read_option
+from dashboard.widgets.runs import list_facts, require_run, require_splits
 from dashboard.widgets.selection_bar import mark_cell, show_selected
+from dashboard.widgets.style import split_page
 
 QUESTION = "How good is it, and what does it get wrong?"
 PLACED: tuple[Figure[Any], ...] = (
-    *(METRICS, CONFUSION, CONFIDENCE, CLASSES, COSTS, LABELS),
-    *(ROC, PR, CALIBRATION, PHENOMENA, SAVED),
+    *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, COSTS, LABELS),
+    *(ROC, PR, CALIBRATION, metrics.PHENOMENA, SAVED),
 )
-Tables: TypeAlias = dict[str, pd.DataFrame]
 
 
 def show_page() -> None:
     """Draw the Performance page: metrics and figures of one run on one split."""
     record = require_run("Performance", QUESTION, purpose="Metrics, confusions and errors appear here")
-    if record is None:
-        return
-    splits = data.list_splits(record.run)
-    if not splits:
-        show_header("Performance", QUESTION, list_facts(record))
-        show_empty(*_explain_missing(record), "train")
-        return
+    splits = require_splits(record, "Performance", QUESTION)
     head, line = st.empty(), st.container(key="stats-line", horizontal=True, vertical_alignment="center", gap="medium")
     with head:  # the number of examples is not known yet, and may not be readable
         show_header("Performance", QUESTION, list_facts(record))
@@ -76,12 +58,11 @@ def show_page() -> None:
         show_header("Performance", QUESTION, list_facts(record, (split, f"n = {count(len(report.examples))}")))
     with place:
         show_stat_line(parts.list_main_stats(source))
-    decision, tables = _show_confusion(source)
+    decision, matrix = _show_confusion(source)
     if record.task == "multi":
         report = parts.apply_thresholds(source, decision)
     _show_warnings(source, report, decision)
-    for found in show_sections(_list_sections(source, decision)):
-        tables |= found
+    tables = {**matrix, **collect_tables(_list_sections(source, decision))}
     tables |= show_others(source, "performance", PLACED)
     show_export_bar("performance", {**tables, "Sentences": report.examples})
     offer_report([record.run], split)
@@ -102,17 +83,16 @@ def _show_warnings(source: Source, report: SplitPredictions, decision: Decision)
     show_shift(data.compare_split(source.record, source.split))
 
 
-def _list_sections(source: Source, decision: Decision) -> dict[str, Callable[[], Tables]]:
-    """Return the page's folded sections: name → the function that draws it and returns its tables."""
+def _list_sections(source: Source, decision: Decision) -> Sections:
     sections: dict[str, Callable[[], Tables]] = {
         "Counts as a table": partial(_show_counts, source, decision),
         "Confidence": partial(_show_confidence, source, decision),
         **({"Per label": partial(parts.show_labels, source)} if source.record.task == "multi" else {}),
-        "Per class": partial(_show_figures, source, CLASSES),
+        "Per class": partial(_show_figures, source, metrics.CLASSES),
         "ROC and PR curves": partial(_show_curves, source),
         "Calibration": partial(_show_calibration, source),
     }
-    if PHENOMENA.is_available(source):
+    if metrics.PHENOMENA.is_available(source):
         sections["By kind of sentence"] = partial(_show_phenomena, source)
     sections["Saved slices"] = partial(parts.show_slices, source)
     sections["All metrics"] = partial(_show_metrics, source)
@@ -122,40 +102,33 @@ def _list_sections(source: Source, decision: Decision) -> dict[str, Callable[[],
     return sections
 
 
-def _explain_missing(record: RunRecord) -> tuple[str, str, str]:
-    if record.status in ("queued", "running"):
-        return "This run is still being trained", "Its metrics are measured when the training ends.", "Watch it learn"
-    return "This run has not been evaluated", describe_end(record), "Train a model"
-
-
 def _show_confusion(source: Source) -> tuple[Decision, Tables]:
     """Show the page's finding, the confusion matrix with its threshold, and next to it the sentences of a cell."""
     now = selection.get_split_selection(source.record, source.split)
-    read_option(CELLS, source)
+    read_option(metrics.CELLS, source)
     summary = st.container()
-    with st.container(key="pair-main"):
-        left, right = st.columns([1.15, 1], gap="large")
+    left, right = split_page("main", [1.15, 1])
     with left:
         place = st.container()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             parts.show_threshold_popover(source)  # before the matrix, which follows the threshold
             decision = source.read_once(thresholding.read_decision)
             parts.offer_outcomes(source, decision)
-            show_how(CONFUSION.name, str(CONFUSION.reading), str(CONFUSION.how))
-    shape = CONFUSION.read_data(source)
+            show_how(metrics.CONFUSION.name, str(metrics.CONFUSION.reading), str(metrics.CONFUSION.how))
+    shape = metrics.CONFUSION.read_data(source)
     with summary:
         if len(decision.rows):
-            show_summary(describe_errors(shape), _describe_accuracy(decision))
+            show_summary(metrics.describe_errors(shape), _describe_accuracy(decision))
     with place:
         select = partial(parts.select_cell, source, decision, state.CELL)
-        show_bare(source, CONFUSION, on_select=select, selection_mode="points")
+        show_bare(source, metrics.CONFUSION, on_select=select, selection_mode="points")
         mark_cell(state.CELL, parts.get_selected_cell(decision, now), len(decision.classes))
     with right:
         if now is not None and state.get_value(state.SELECTOR, "") not in parts.ELSEWHERE:
             show_selected(source.record, now, (state.CELL, state.CELLS))
         else:
             parts.show_surest_errors(source, decision)
-    return decision, CONFUSION.build_tables(shape)
+    return decision, metrics.CONFUSION.build_tables(shape)
 
 
 def _describe_accuracy(decision: Decision) -> str:
@@ -177,15 +150,15 @@ def _show_figures(source: Source, *figures: Figure[Any]) -> Tables:
 
 def _show_counts(source: Source, decision: Decision) -> Tables:
     """Show the confusion matrix as a table, whose cells can be selected with the keyboard."""
-    choose_option(CELLS, source)
-    table = build_confusion_table(decision.classes, decision.counts)
+    choose_option(metrics.CELLS, source)
+    table = metrics.build_confusion_table(decision.classes, decision.counts)
     key, take = state.get_widget_key(state.CELLS), partial(parts.select_cell, source, decision, state.CELLS)
     show_table(table, "Confusion matrix, counts", key=key, on_select=take, selection_mode="single-cell")
     return {}
 
 
 def _show_metrics(source: Source) -> Tables:
-    tables = _show_figures(source, METRICS)
+    tables = _show_figures(source, metrics.METRICS)
     if source.record.task == "multi":
         show_caption(parts.INTERVALS)
     return tables
@@ -193,14 +166,13 @@ def _show_metrics(source: Source) -> Tables:
 
 def _show_confidence(source: Source, decision: Decision) -> Tables:
     taken = {"on_select": partial(parts.select_bar, source, decision), "selection_mode": "points"}
-    tables = show_figures(source, CONFIDENCE, more="Click a bar to read its sentences.", **taken)
+    tables = show_figures(source, metrics.CONFIDENCE, more="Click a bar to read its sentences.", **taken)
     parts.show_if_clicked(source, selection.get_split_selection(source.record, source.split), parts.BAR)
     return tables
 
 
 def _show_curves(source: Source) -> Tables:
-    with st.container(key="pair-curves"):
-        columns = st.columns(2, gap="large")
+    columns = split_page("curves", 2)
     tables: Tables = {}
     try:
         for column, figure in zip(columns, (ROC, PR), strict=True):
@@ -219,7 +191,7 @@ def _show_calibration(source: Source) -> Tables:
 
 def _show_phenomena(source: Source) -> Tables:
     taken: dict[str, Any] = {"on_select": partial(parts.select_phenomenon, source), "selection_mode": "points"}
-    tables = show_figures(source, PHENOMENA, **taken)
+    tables = show_figures(source, metrics.PHENOMENA, **taken)
     parts.show_if_clicked(source, selection.get_split_selection(source.record, source.split), parts.KINDS)
     return tables
 

@@ -17,14 +17,13 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, list_stats
 from dashboard.widgets.bars import show_stats
+from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show, show_caption
-from dashboard.widgets.messages import show_finding, show_notes, show_problem
+from dashboard.widgets.messages import explain_refusal, show_finding, show_notes, show_problem
 from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.style import get_row_height
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.runs.evaluation_data import DataRequest, DatasetLabels
 
 START = "elsewhere-start"
@@ -33,7 +32,7 @@ LEFT_OUT = "leave out"
 NONE = "nothing"
 
 
-def show_other_data(record: RunRecord) -> dict[str, pd.DataFrame]:
+def show_other_data(record: RunRecord) -> Tables:
     """Show the section that evaluates a run on another data set; return the result tables for the export."""
     show_caption(Evaluation.offer.takes)
     chosen = _choose_data()
@@ -66,7 +65,7 @@ def _choose_data() -> DataRequest | None:
         )
     file = st.file_uploader("Or a labelled file", type=access.KINDS, key="elsewhere-file")
     split = "" if split in (None, USUAL) else split
-    try:
+    with explain_refusal("These data cannot be used"):
         if file is not None:
             kept = uploads.keep_file(access.get_library_folder(), file.name, file.getvalue())
             return runs.evaluation_data.DataRequest(str(kept), split)
@@ -75,8 +74,6 @@ def _choose_data() -> DataRequest | None:
             source = str(settings.pop("data.name"))
             reading = {name: value for name, value in settings.items() if name.startswith("data.")}
             return runs.evaluation_data.DataRequest(source, split, settings=reading)
-    except SentiscopeError as error:
-        show_problem("These data cannot be used", str(error))
     return None
 
 
@@ -135,7 +132,7 @@ def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | 
     return {str(label): None if pd.isna(name) else str(name) for label, name in named}
 
 
-def _show_result(asked: Evaluation | None, record: RunRecord) -> dict[str, pd.DataFrame]:
+def _show_result(asked: Evaluation | None, record: RunRecord) -> Tables:
     if asked is None or asked.run != record.run or show_job(asked, START) or (measured := asked.read()) is None:
         return {}
     show_stats(list_stats(measured))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from functools import partial
 from html import escape
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core.data.findings import plural
 from core.error_analysis.selection import Selection
 from core.error_analysis.slices import LONGEST, remove_slice, rename_slice
-from core.exceptions import NotAvailable, SentiscopeError
+from core.exceptions import NotAvailable
 from core.formatting import count, number, shorten_text
 from core.runs.record import RunRecord
 from dashboard import selection, state
@@ -30,7 +28,9 @@ from dashboard.figures.results import Stat, list_split_stats
 from dashboard.figures.subplots import find_cell
 from dashboard.figures.thresholding import LABELS
 from dashboard.selection import SelectedTexts
+from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show, show_caption, show_figure, show_figure_heading, show_heading, show_table
+from dashboard.widgets.messages import show_notice
 from dashboard.widgets.options import choose_option, pick_option
 from dashboard.widgets.selection_bar import show_selected
 
@@ -131,12 +131,13 @@ def _format_threshold(decision: Decision) -> str:
 
 
 WHICH, RENAMED = "slice-which", "slice-renamed"
+NOT_CHANGED = "Not changed: {}."
 NONE_YET = "No slices yet. Click a cell above or filter on Errors, then press “Save as slice”."
 
 
-def show_slices(source: Source) -> dict[str, pd.DataFrame]:
+def show_slices(source: Source) -> Tables:
     """Show the metrics of the saved slices, clickable to select a slice; return the tables for the export."""
-    tables: dict[str, pd.DataFrame] = {}
+    tables: Tables = {}
     found = data.list_slices(source.record)
     with contextlib.suppress(NotAvailable):
         shape = SAVED.read_data(source)
@@ -160,33 +161,25 @@ def _offer_changes(record: RunRecord, names: list[str]) -> None:
                 st.button("Rename", key="slice-rename", on_click=partial(_rename_slice, record, key, new))
             st.button("Remove it", key="slice-remove", on_click=partial(_remove_slice, record, key))
             show_caption("This affects every run on these data. The sentences do not change.")
-    if said := state.pop_value(state.SLICE_CHANGED):
-        st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
+    show_notice(state.SLICE_CHANGED)
 
 
 def _rename_slice(record: RunRecord, key: str, field: str) -> None:
     name, new = str(state.get_value(key, "")), str(state.get_value(field, ""))
-    _report_change(lambda: f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
+    with state.store_refusal(state.SLICE_CHANGED, NOT_CHANGED):
+        _report_change(f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
 
 
 def _remove_slice(record: RunRecord, key: str) -> None:
     name = str(state.get_value(key, ""))
-
-    def remove_named() -> str:
-        """Remove a saved slice and return a message that says so."""
+    with state.store_refusal(state.SLICE_CHANGED, NOT_CHANGED):
         remove_slice(data.store(), record, name)
-        return f"“{name}” is removed."
-
-    _report_change(remove_named)
+        _report_change(f"“{name}” is removed.")
 
 
-def _report_change(change: Callable[[], str]) -> None:
-    try:
-        state.set_value(state.SLICE_CHANGED, change())
-    except SentiscopeError as error:
-        state.set_value(state.SLICE_CHANGED, f"Not changed: {error}.")
-    else:
-        state.clear_clicks(WHICH, RENAMED)
+def _report_change(said: str) -> None:
+    state.set_value(state.SLICE_CHANGED, said)
+    state.clear_clicks(WHICH, RENAMED)
 
 
 INTERVALS = (
@@ -215,7 +208,7 @@ def apply_thresholds(source: Source, decision: Decision) -> SplitPredictions:
     return thresholding.apply_thresholds(source.report, decision, used)
 
 
-def show_labels(source: Source) -> dict[str, pd.DataFrame]:
+def show_labels(source: Source) -> Tables:
     """Show the scores of every label of a multi-label run as a chart and as a table; return the table."""
     every = show_figure(source, LABELS)
     titles = [title for name, title in thresholding.COLUMNS.items() if name not in ("label", "n")]

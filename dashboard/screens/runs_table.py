@@ -20,9 +20,10 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.leaderboard import Board, compare_baseline, describe_cost, describe_order, shorten_board
 from dashboard.figures.results import CORPUS
+from dashboard.widgets.export import offer_download
 from dashboard.widgets.figure import show_caption, show_drawing, show_heading
 from dashboard.widgets.messages import show_finding as show_finding
-from dashboard.widgets.messages import show_problem, show_selection, show_summary
+from dashboard.widgets.messages import show_refusal, show_selection, show_summary
 from dashboard.widgets.runs import offer_removal, offer_speed
 from dashboard.widgets.style import get_look
 
@@ -62,7 +63,9 @@ def show_board(board: Board, *, finding: bool, alone: bool) -> None:
         _offer_rest(board, shown)
     if tested.reason:
         show_caption(f"The differences could not be tested: {tested.reason}")
-    if record := _find_record(board, picked):
+    found = {entry.id: entry.record for entry in board.entries}
+    found |= {record.run: record for entry in board.entries for record in entry.model.records}
+    if record := found.get(picked):
         _offer_pages(record)
 
 
@@ -118,11 +121,6 @@ def pick_order(metrics: Mapping[str, str]) -> None:
             st.selectbox("Sort by", list(metrics), key=state.METRIC, bind="query-params", **options)
 
 
-def _find_record(board: Board, row: str) -> RunRecord | None:
-    found = {record.run: record for entry in board.entries for record in entry.model.records}
-    return found.get(row) or next((entry.record for entry in board.entries if entry.id == row), None)
-
-
 def _offer_comparison(board: Board, ticked: Sequence[str]) -> None:
     """Show the button that compares the ticked models; without any, all models if there are few enough."""
     ids = ticked or [entry.id for entry in board.measured]
@@ -163,8 +161,7 @@ def offer_import() -> None:
     """Show an upload field for a run's zip file, and for local users a path field, to import the run."""
     from dashboard import access  # loads pandas; the page shows its heading before that
 
-    if text := state.pop_value(state.REFUSED):
-        show_problem("The run was not imported", text)
+    show_refusal(state.REFUSED, "The run was not imported")
     with st.popover("Import a run", type="tertiary", key="bring-in"):
         key = f"{state.RUN_FILE}-{state.get_value(state.TAKEN, 0)}"
         st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_import_file, args=(key,), help=ZIP_HOW)
@@ -196,13 +193,6 @@ def _import_run(read: Callable[[], str]) -> None:
 def offer_export(run: str, status: str) -> None:
     """Show a button that downloads a run as a zip file once its training has ended; packed on click."""
     if status in ("done", "failed", "cancelled"):
-        st.download_button(
-            "Export · zip",
-            lambda: export_run(data.store(), run),
-            f"{run}.zip",
-            "application/zip",
-            key="export-run",
-            type="tertiary",
-            on_click="ignore",
-            help="Everything that another machine needs to show it: record, curves, weights, predictions, maps",
-        )
+        about = "Everything that another machine needs to show it: record, curves, weights, predictions, maps"
+        pack = partial(export_run, data.store(), run)
+        offer_download("Export · zip", pack, f"{run}.zip", "application/zip", "export-run", about)

@@ -12,7 +12,6 @@ import streamlit as st
 from core.error_analysis.annotation_store import LONGEST, LONGEST_TEXT
 from core.error_analysis.counter_examples import keep_example
 from core.evaluation.metrics import NOTHING
-from core.exceptions import SentiscopeError
 from core.fingerprint import hash_value
 from core.interpret.trace_summary import warn_unknown
 from core.runs.record import RunRecord
@@ -22,22 +21,15 @@ from dashboard.data import data
 from dashboard.figures.figure import Source
 from dashboard.figures.results import choose_default_text
 from dashboard.figures.thresholding import map_thresholds
-from dashboard.screens.sentence_bench import (
-    choose_target,
-    compute_bench,
-    pick_counted,
-    show_bench,
-    show_levers,
-    show_words,
-)
+from dashboard.screens import sentence_bench
 from dashboard.screens.sentence_compare import list_other_runs, show_pin_button, show_pinned
 from dashboard.screens.sentence_history import remember_state, show_undo_buttons
 from dashboard.screens.sentence_more import has_maps, show_more
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table
 from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part
-from dashboard.widgets.messages import escape_label, show_empty, show_finding, show_header
-from dashboard.widgets.runs import describe_attention, list_facts, require_run
+from dashboard.widgets.messages import escape_label, show_finding, show_header, show_notice
+from dashboard.widgets.runs import describe_attention, list_facts, require_run, require_weights
 from dashboard.widgets.style import add_style, get_look
 
 if TYPE_CHECKING:
@@ -52,12 +44,7 @@ QUESTION = "Which word decides, and through which part?"
 def show_page() -> None:
     """Draw the Sentence page: prediction, attention maps and model edits for a typed text and one run."""
     record = require_run("Sentence", QUESTION, purpose="You can type sentences here")
-    if record is None:
-        return
-    if not data.hash_weights(record.run):
-        show_header("Sentence", QUESTION, list_facts(record))
-        show_empty(*_explain_no_weights(record), "train")
-        return
+    require_weights(record, "Sentence", QUESTION)
     show_header("Sentence", QUESTION, list_facts(record, describe_attention(record)))
     fill_text(record, get_current_text(record)[0] or choose_default_text(record))
     add_style("bench.css")
@@ -74,21 +61,21 @@ def _show_reading(record: RunRecord, text: str, line: DeltaGenerator, others: Ma
     source = Source(record, data, text=text, edits=edits)
     with line:
         if trained.tokens:
-            choose_target(source)
-            pick_counted(source)
+            sentence_bench.choose_target(source)
+            sentence_bench.pick_counted(source)
         show_undo_buttons()
         show_pin_button(source)
     with answered:
         pin = show_pinned(source, others)
-    if trained.tokens and not compute_bench(source, deep=has_maps(trained)):
+    if trained.tokens and not sentence_bench.compute_bench(source, deep=has_maps(trained)):
         return
     tables = dict[str, Table]()
     if has_maps(trained):
-        found, levers = show_bench(source)
+        found, levers = sentence_bench.show_bench(source)
         with levers:
-            tables = {**found, **show_levers(source, parts)}
+            tables = {**found, **sentence_bench.show_levers(source, parts)}
     elif trained.tokens:
-        tables |= show_words(source)
+        tables |= sentence_bench.show_words(source)
     show_more(source, trained, others, pin, tables)
 
 
@@ -100,16 +87,6 @@ def _show_prediction(record: RunRecord, text: str, view: SentenceView, before: S
         show_true_label(record, text, view)
         offer_keep(record, text, view)
     return place
-
-
-def _explain_no_weights(record: RunRecord) -> tuple[str, str, str]:
-    if record.status in ("queued", "running"):
-        return "This run has not learned anything yet", "It can read text after its first epoch.", "Watch it learn"
-    return (
-        "This run has no weights",
-        f"It cannot read new sentences. Its curves and metrics are still there. {record.reason}",
-        "Train a model",
-    )
 
 
 def get_current_text(record: RunRecord) -> tuple[str, str]:
@@ -153,8 +130,7 @@ def _show_form(record: RunRecord, text: str, view: SentenceView) -> None:
         )
         st.text_input("Your name", key=state.AUTHOR, max_chars=LONGEST, persist_state="session")
         st.form_submit_button("Save it", type="primary", on_click=partial(_keep_example, record, text, key))
-    if said := state.pop_value(state.KEPT):
-        st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
+    show_notice(state.KEPT)
     if st.button("All saved sentences", icon=":material/checklist:", type="tertiary", key="kept-list"):
         state.open_page("behave")
 
@@ -195,11 +171,8 @@ def _keep_example(record: RunRecord, text: str, key: str) -> None:
         return
     link = state.link_to(selection.SENTENCE, **{state.RUN: record.run, state.TEXT: text})
     note, author = (str(state.get_value(name, "") or "") for name in (state.KEEP_NOTE, state.AUTHOR))
-    try:
+    with state.store_refusal(state.KEPT, "Not saved: {}."):
         kept = keep_example(data.store().folder, text, label or [], note, author, link)
-    except SentiscopeError as error:
-        state.set_value(state.KEPT, f"Not saved: {error}.")
-    else:
         state.set_value(state.KEPT, f"Saved as {kept.expected}: {quote_text(text, 60)}")
         state.set_value(state.KEEP_NOTE, "")
 

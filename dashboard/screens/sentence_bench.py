@@ -20,13 +20,14 @@ from dashboard.figures.figure import Source, ValueRange
 from dashboard.figures.interventions import LAMBDA_BENCH
 from dashboard.figures.word_attributions import COUNTED, TOWARDS, WORDS, get_target_class
 from dashboard.reader.models import Wanted
+from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures
 from dashboard.widgets.messages import escape_label, show_finding
 from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.progress import wait_for
+from dashboard.widgets.style import split_page
 
 if TYPE_CHECKING:
-    import pandas as pd
     from streamlit.delta_generator import DeltaGenerator
 
     from core.interpret.sentence_inspection import SentenceView
@@ -36,11 +37,10 @@ QUOTED = 80
 NOTE = "A head may attend to a word that does not change the prediction. Switch the head off to test it."
 
 
-def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
+def show_bench(source: Source) -> tuple[Tables, DeltaGenerator]:
     """Show word attributions and attention between words; return their tables and the page column for part switches."""
     words = st.container()
-    with st.container(key="pair-bench"):
-        left, right = st.columns([1.22, 1], gap="medium")
+    left, right = split_page("bench", [1.22, 1], gap="medium")
     read_option(SCALE, source)
     with left:
         with st.container(key="bench-head", horizontal=True, vertical_alignment="center", gap="small"):
@@ -55,15 +55,14 @@ def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]
     return tables, right
 
 
-def show_more_maps(source: Source) -> dict[str, pd.DataFrame]:
+def show_more_maps(source: Source) -> Tables:
     """Show all attention heads side by side, and the weights with which each head combines its attention maps."""
     show_finding("Attention is not an explanation", NOTE)
     show_caption(describe_special(source.view, get_layer(source)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose_option(GRID, source)
         choose_option(SCALE, source)
-    with st.container(key="pair-main"):
-        left, right = st.columns([6, 5], gap="large")
+    left, right = split_page("main", [6, 5])
     with left:
         show_figure(source, HEADS)
     with right, contextlib.suppress(NotAvailable):
@@ -96,7 +95,7 @@ def pick_counted(source: Source) -> None:
         choose_option(COUNTED, source)
 
 
-def show_words(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame]:
+def show_words(source: Source, name: str = WORDS.name) -> Tables:
     """Show each word's attribution to the prediction, for a text with at least one known word; return the table."""
     return WORDS.build_tables(show_bare(source, WORDS, name=name))
 
@@ -135,7 +134,7 @@ MOST_WORDS = 6
 RESET = "reset"
 
 
-def show_levers(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
+def show_levers(source: Source, parts: Editable) -> Tables:
     """Show the effect of ablating each model part, with a switch that ablates the part; return the table."""
     key = state.get_figure_key(LEVERS.name)
     if state.get_param(state.SILENT) == MEAN:
@@ -143,7 +142,7 @@ def show_levers(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
     return LEVERS.build_tables(show_bare(source, LEVERS, on_changes_change=lambda: _move_levers(key, parts)))
 
 
-def show_lambdas(source: Source) -> dict[str, pd.DataFrame]:
+def show_lambdas(source: Source) -> Tables:
     """Show the prediction as a curve over each learned map weight λ; return the tables, or nothing without λ."""
     return show_figures(source, LAMBDA_BENCH) if "lambda" in list_capabilities(source.record.config.model) else {}
 
@@ -162,7 +161,7 @@ def has_pieces(trained: SentenceView) -> bool:
     return trained.pieces is not None and any(trained.unknown)
 
 
-def show_unknown_words(edits: Edits, trained: SentenceView) -> dict[str, pd.DataFrame]:
+def show_unknown_words(edits: Edits, trained: SentenceView) -> Tables:
     """Show the subword pieces of each unknown word as switches, with which a piece is left out of the word's vector."""
     assert trained.pieces is not None
     there = [place for place, missing in enumerate(trained.unknown) if missing]

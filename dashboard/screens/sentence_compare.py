@@ -30,14 +30,13 @@ from dashboard.figures.figure import Source
 from dashboard.figures.word_attributions import TOWARDS
 from dashboard.screens.sentence_bench import compute_words, show_words
 from dashboard.widgets.bars import show_prediction
+from dashboard.widgets.export import Tables
 from dashboard.widgets.fields import parse_edits
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import show_finding, show_problem
-from dashboard.widgets.style import get_look
+from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.interpret.sentence_inspection import SentenceView
 
 
@@ -55,7 +54,7 @@ class ReadingComparison:
 
     views: dict[str, SentenceView] = field(default_factory=dict)
     """By what it is called in the table of answers."""
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
 
 
 def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingComparison:
@@ -103,8 +102,7 @@ def show_readings(first: Source, second: Source, place: str, called: str) -> Rea
         return found
     mine, theirs = (_make_rows(read_sentence(each), each.record, each.edits) for each in (first, second))
     top = find_top_weight([*mine, *theirs])
-    with st.container(key=f"pair-beside-{place}"):
-        left, right = st.columns(2, gap="large")
+    left, right = split_page(f"beside-{place}", 2)
     with left:
         _show_reading(first, mine, top, f"{place}-first")
     with right:
@@ -190,15 +188,8 @@ def show_pinned(source: Source, others: Mapping[str, RunRecord]) -> Source | Non
     if pin is None:
         return None
     quoted = wrap_bidi(clip_text(pin.text, QUOTED))
-    who = ", ".join(
-        filter(
-            None,
-            (
-                data.label_run(pin.record.run) if pin.record.run != source.record.run else "",
-                pin.edits.describe_changes(),
-            ),
-        )
-    )
+    other = data.label_run(pin.record.run) if pin.record.run != source.record.run else ""
+    who = ", ".join(filter(None, (other, pin.edits.describe_changes())))
     about = f" ({who})" if who else ""
     said = "" if _is_same(source, pin) else f" · {describe_difference(source, pin, 'pinned')}"
     st.html(f'<p class="s-pin">Pinned: <b>“{escape(quoted)}”</b>{escape(about)}{escape(said)}</p>')

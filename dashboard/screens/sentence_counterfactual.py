@@ -15,14 +15,13 @@ from dashboard.figures import counterfactuals as figures
 from dashboard.figures.figure import Source
 from dashboard.figures.word_attributions import TOWARDS
 from dashboard.widgets.bars import show_prediction
+from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show_caption, show_heading
-from dashboard.widgets.messages import show_finding, show_notes, show_problem
+from dashboard.widgets.messages import show_finding, show_notes, show_refusal
 from dashboard.widgets.progress import show_stoppable
 from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.interpret.counterfactual import Flip
 
 TITLE = "What would change the prediction"
@@ -38,7 +37,7 @@ SLICE, TICK = 0.3, 0.1
 """Seconds of search between two checks for a click, and of pause."""
 
 
-def show_counterfactual(source: Source) -> dict[str, pd.DataFrame]:
+def show_counterfactual(source: Source) -> Tables:
     """Show the search for the smallest change that flips the prediction; return the table of its results."""
     run = source.record.run
     target = str(source.get_choice(TOWARDS)) if TOWARDS.has_choices(source) else ""  # with two classes, the prediction
@@ -76,8 +75,7 @@ def _offer_search(asked: Asked) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Find the smallest change", key="flip-start", on_click=_begin_search, args=(asked,))
         show_caption(OFFER)
-    if text := state.pop_value(state.FLIP_PROBLEM):
-        show_problem("The search did not start", text)
+    show_refusal(state.FLIP_PROBLEM, "The search did not start")
 
 
 def _begin_search(asked: Asked) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from html import escape
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -26,6 +26,7 @@ from core.text.graphemes import clip_text, wrap_bidi
 from core.text.words import split_passages
 from dashboard import state
 from dashboard.data import data
+from dashboard.figures import token_values
 from dashboard.figures.ablation_levers import LEVERS
 from dashboard.figures.attention import build_attention_table, build_prediction_table, has_subtraction
 from dashboard.figures.attention_heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
@@ -42,26 +43,13 @@ from dashboard.figures.figure import Figure, Source
 from dashboard.figures.interventions import DISTANCE, DONOR, LAMBDA_BENCH, OF, PATCHING, measure_distance, prepare_query
 from dashboard.figures.model_plan import describe_baseline
 from dashboard.figures.registry import list_unplaced
-from dashboard.figures.token_values import (
-    BRANCHES,
-    GATES,
-    LEXICON,
-    NUMBERS_OF,
-    POLARITY,
-    SUPPORT,
-    TOKEN_LAMBDA,
-    Numbers,
-    build_number_table,
-    build_token_table,
-    read_view_scalars,
-)
 from dashboard.figures.word_attributions import WORDS, get_target_class
 from dashboard.screens.sentence_bench import has_pieces, show_lambdas, show_more_maps, show_unknown_words
 from dashboard.screens.sentence_compare import SECTION, ReadingComparison, compare_pinned, get_pinned, show_second_run
 from dashboard.screens.sentence_counterfactual import show_counterfactual
 from dashboard.screens.sentence_history import show_tried
 from dashboard.widgets.bars import show_prediction
-from dashboard.widgets.export import Table, show_export_bar
+from dashboard.widgets.export import Table, Tables, show_export_bar
 from dashboard.widgets.figure import (
     show,
     show_bare,
@@ -75,11 +63,10 @@ from dashboard.widgets.figure import (
 from dashboard.widgets.messages import as_sentence, escape_label, show_finding, show_problem
 from dashboard.widgets.options import choose_option, read_option, show_sections
 from dashboard.widgets.progress import show_job, show_start_button, wait_for
-from dashboard.widgets.style import get_look
+from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from core.interpret.sentence_inspection import MixView, SentenceView
 
@@ -119,23 +106,21 @@ def show_more(
                 beside |= found.views
                 found = found.tables
             tables |= found
-        tables |= _list_tokens(trained)
+        if len((known := token_values.build_token_table(trained)).columns) > NOTHING_KNOWN:
+            tables["Tokens"] = known
         answers = build_prediction_table(_list_predictions(view, trained if source.edits else None, beside))
         drawn = deep or any(figure.is_available(source) for figure in PLACED if figure not in OF_WORDS)
         drawn = drawn or "Distance" in tables
         show_export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
 
 
-Tables: TypeAlias = "Mapping[str, Table]"
-
-
 def _list_sections(
     source: Source, trained: SentenceView, others: Mapping[str, RunRecord], pin: Source | None
-) -> dict[str, Callable[[], Tables | ReadingComparison]]:
+) -> dict[str, Callable[[], Mapping[str, Table] | ReadingComparison]]:
     """Return the folded sections of the Sentence page, by name: those that this text has, and those that are open."""
     record, deep, words = source.record, has_maps(trained), bool(trained.tokens)
     view = source.view if source.text.strip() else trained
-    sections: dict[str, tuple[bool, Callable[[], Tables | ReadingComparison]]] = {
+    sections: dict[str, tuple[bool, Callable[[], Mapping[str, Table] | ReadingComparison]]] = {
         "Smallest change": (words, partial(show_counterfactual, source)),
         "Methods": (words, partial(show_methods, source)),
         "Trust": (words, partial(show_faithfulness, source)),
@@ -156,7 +141,7 @@ def _list_sections(
     return {name: draw if there else _show_missing for name, (there, draw) in shown.items()}
 
 
-def _show_missing() -> Tables:
+def _show_missing() -> Mapping[str, Table]:
     show_caption("This section needs another text or run.")
     return {}
 
@@ -180,11 +165,6 @@ def _list_predictions(
     return columns | {name: other.probabilities for name, other in beside.items()}
 
 
-def _list_tokens(trained: SentenceView) -> dict[str, pd.DataFrame]:
-    known = build_token_table(trained)
-    return {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
-
-
 def _explain_no_inside(record: RunRecord, view: SentenceView) -> None:
     if view.too_long:
         show_finding(
@@ -202,11 +182,11 @@ def _explain_no_inside(record: RunRecord, view: SentenceView) -> None:
 
 
 ROWS: dict[str, tuple[Figure[Any], ...]] = {
-    "gates": (GATES,),
-    "token-lambda": (TOKEN_LAMBDA,),
-    "polarity": (POLARITY, LEXICON),
-    "support": (SUPPORT,),
-    "head": (BRANCHES,),
+    "gates": (token_values.GATES,),
+    "token-lambda": (token_values.TOKEN_LAMBDA,),
+    "polarity": (token_values.POLARITY, token_values.LEXICON),
+    "support": (token_values.SUPPORT,),
+    "head": (token_values.BRANCHES,),
 }
 OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, READ_NEEDED)
 """Figures without an exported picture of their own."""
@@ -219,16 +199,19 @@ PLACED: tuple[Figure[Any], ...] = (
 
 def _has_other_parts(source: Source) -> bool:
     figures = (*(figure for row in ROWS.values() for figure in row), *list_unplaced("sentence", PLACED))
-    return len(build_number_table(read_view_scalars(source.view))) > 0 or any(
+    return len(token_values.build_number_table(token_values.read_view_scalars(source.view))) > 0 or any(
         map(methodcaller("is_available", source), figures)
     )
 
 
-def show_other_parts(source: Source) -> dict[str, pd.DataFrame]:
+def show_other_parts(source: Source) -> Tables:
     """Show a text's learned numbers and figures of model parts other than attention maps and their weights λ."""
-    table = build_number_table(read_view_scalars(source.view))
+    table = token_values.build_number_table(token_values.read_view_scalars(source.view))
     if len(table):
-        show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
+        show(
+            token_values.NUMBERS_OF,
+            token_values.Numbers(table, "Learned numbers", "of the model, the same for every text"),
+        )
     for name, figures in ROWS.items():
         _show_columns(name, figures, source)
     return show_others(source, "sentence", PLACED)
@@ -239,8 +222,7 @@ def _show_columns(name: str, figures: Sequence[Figure[Any]], source: Source) -> 
     there = [figure for figure in figures if figure.is_available(source)]
     if not there:
         return
-    with st.container(key=f"pair-{name}"):
-        columns = st.columns([6, 5], gap="large")
+    columns = split_page(name, [6, 5])
     for column, figure in zip(columns, there, strict=False):
         with column:
             show_figure(source, figure)
@@ -256,7 +238,7 @@ KEY = "edit-mix"
 ROOMY = 0.55
 
 
-def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> Tables:
+def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> Mapping[str, Table]:
     """Show side by side the network's and the TF-IDF prediction that a run mixes; return no table."""
     if trained.mix is None or view.mix is None:
         return {}
@@ -292,7 +274,7 @@ TEMPLATE_HELP = f"Choose one or type your own: {PLACE} marks where words go, [no
 INSERT_HELP = "Added one word at a time; with | between pieces, one piece at a time."
 
 
-def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
+def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> Tables:
     """Show how predictions change with the distance of a negation, from a template; return the tables."""
     own = [text] if PLACE in text else []
     fitting = {name: other for name, other in others.items() if other.task == record.task}
@@ -364,7 +346,7 @@ def is_long(record: RunRecord, text: str) -> bool:
     return not record.pairs and len(split_passages(text, MOST_WORDS)) > 1
 
 
-def show_passages(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
+def show_passages(record: RunRecord, text: str) -> Tables:
     """Show the prediction for each passage of a long text; return the table."""
     import pandas as pd
 
@@ -391,19 +373,13 @@ def _format_prediction(record: RunRecord, chances: np.ndarray) -> str:
     return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
 
 
-def show_methods(source: Source) -> dict[str, pd.DataFrame]:
+def show_methods(source: Source) -> Tables:
     """Show several attribution methods side by side, for a text with a known word; return their tables."""
-    tables: dict[str, pd.DataFrame] = {}
+    tables: Tables = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
-        wanted = (
-            "each_method",
-            source.record.run,
-            source.text,
-            get_target_class(source),
-            source.edits,
-            list_methods(source),
-        )
+        asked = source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
+        wanted = ("each_method", *asked)
         known = wait_for(data.request_all(wanted), "methods", "Some methods have no result yet.")
         if not known.whole:
             if known.found is not None:
@@ -412,8 +388,7 @@ def show_methods(source: Source) -> dict[str, pd.DataFrame]:
                 tables = METHODS.build_tables(shown)
             choose_option(EXTENT, source)
             return tables
-        with st.container(key="pair-methods"):
-            left, right = st.columns([6, 5], gap="large")
+        left, right = split_page("methods", [6, 5])
         with left:
             tables = show_figures(source, METHODS)
             choose_option(EXTENT, source)
@@ -425,9 +400,9 @@ def show_methods(source: Source) -> dict[str, pd.DataFrame]:
 SHOWN = "deletion"
 
 
-def show_faithfulness(source: Source) -> dict[str, pd.DataFrame]:
+def show_faithfulness(source: Source) -> Tables:
     """Show how faithful attribution methods are on validation sentences, or offer to measure it; return the tables."""
-    tables: dict[str, pd.DataFrame] = {}
+    tables: Tables = {}
     with st.container(key="belief"):
         found = data.read_faithfulness(source.record)
         if found is None:
@@ -442,7 +417,7 @@ def show_faithfulness(source: Source) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def _show_fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
+def _show_fresh(source: Source, figure: Figure[Any]) -> Tables:
     """Show a figure of a background job's result files, drawn again each time; return its tables."""
     shape = figure.read_data(source)
     show(figure, shape)
@@ -469,7 +444,7 @@ LONGEST = 2_000
 OFFER = "Replace one word: which layer, word and head carries the difference?"
 
 
-def show_patching(source: Source) -> dict[str, pd.DataFrame]:
+def show_patching(source: Source) -> Tables:
     """Show how predictions change if activations of a text are replaced by a second sentence's; return the table."""
     with st.container(key="patching"):
         place = st.container()

@@ -95,10 +95,8 @@ def _make_links(run: str = "", text: str = "") -> dict[str, str]:
 
 def _explain_no_model() -> StartView:
     links = _make_links()
-    action, other = (
-        {"text": "Train the first model", "href": links["train"]},
-        {"text": "Import a run", "href": links["runs"]},
-    )
+    action = {"text": "Train the first model", "href": links["train"]}
+    other = {"text": "Import a run", "href": links["runs"]}
     words = {"title": "No model here yet", "text": "Train one in about a minute. Then it answers these sentences."}
     return StartView(CLASSES, choose_unanswered(), links, state={**words, "action": action, "other": other})
 
@@ -112,23 +110,19 @@ def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRec
     folder = f"{data.store().get_path(view.record.run)}/"
     reason = str(error).replace(folder, "").rstrip(".")
     if damaged:
-        title, reason = "This model cannot be read", f"{reason}. {_count_fine(len(others))}"
+        n = len(others)
+        fine = "" if not n else "1 other model is fine." if n == 1 else f"{n} other models are fine."
+        title, reason = "This model cannot be read", f"{reason}. {fine}"
     else:
         title, reason = f"{view.model} cannot answer here", as_sentence(reason)
     words: dict[str, Any] = {"title": title, "text": reason, "bad": damaged}
     if better:
-        words["action"] = {
-            "text": f"Use {data.label_run(better.run)} instead",
-            "href": f"?{urlencode({state.RUN: better.run})}",
-        }
+        text = f"Use {data.label_run(better.run)} instead"
+        words["action"] = {"text": text, "href": f"?{urlencode({state.RUN: better.run})}"}
     words["other"] = {"text": "All models", "href": view.links["runs"]}
     known = set(view.record.classes) <= set(CLASSES)  # of a record that cannot be read they are not known
     questions = choose_unanswered() if known else ()
     return replace(view, classes=CLASSES if known else view.classes, questions=questions, state=words)
-
-
-def _count_fine(n: int) -> str:
-    return "" if not n else "1 other model is fine." if n == 1 else f"{n} other models are fine."
 
 
 def _answer_typed(record: RunRecord, quiz: Quiz, typed: TypedSentence | None) -> TypedSentence | None:

@@ -22,9 +22,9 @@ from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part
 from dashboard.widgets.figure import show_bare, show_caption, show_others
-from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header
+from dashboard.widgets.messages import as_sentence, show_finding, show_header
 from dashboard.widgets.options import choose_option, read_option
-from dashboard.widgets.runs import describe_attention, describe_end, list_facts, require_run
+from dashboard.widgets.runs import describe_attention, list_facts, require_run, require_weights
 from dashboard.widgets.style import add_style, get_look
 
 QUESTION = "How does the answer come about?"
@@ -34,17 +34,7 @@ NOTHING = "There are no steps to show"
 def show_page() -> None:
     """Draw the Steps page: the forward pass of a typed text through one run, stage by stage."""
     record = require_run("Steps", QUESTION, purpose="The steps of a prediction appear here")
-    if record is None:
-        return
-    if not data.hash_weights(record.run):
-        show_header("Steps", QUESTION, list_facts(record))
-        show_empty(
-            "This run has no weights",
-            f"It cannot read a sentence. {describe_end(record)}",
-            "Train",
-            "train",
-        )
-        return
+    require_weights(record, "Steps", QUESTION)
     show_header("Steps", QUESTION, list_facts(record, describe_attention(record)))
     fill_text(record, choose_default_text(record))
     _reset_stage()

@@ -152,11 +152,7 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
             waits = f"{left} left" if (left := figures.describe_time_left(found)) else ""
             rest, close = figures.describe_counts(found, but="done"), "you may close this tab" if going else ""
             title = f"{count(found.counts['done'])} of {count(found.total)} runs are done"
-            show_progress(
-                title,
-                " · ".join(filter(None, (rest, waits, close))) or "none failed",
-                found.share,
-            )
+            show_progress(title, " · ".join(filter(None, (rest, waits, close))) or "none failed", found.share)
         if going:
             stop = "Stops training and saves a checkpoint; “Resume” continues"
             st.button(

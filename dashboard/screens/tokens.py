@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -20,15 +18,12 @@ from dashboard.figures import token_tags
 from dashboard.figures.figure import Source
 from dashboard.figures.results import find_metric, list_stats
 from dashboard.widgets.bars import show_stats
-from dashboard.widgets.export import show_export_bar
+from dashboard.widgets.export import Table, Tables, show_export_bar
 from dashboard.widgets.fields import show_text_field
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures, show_heading, show_others
 from dashboard.widgets.messages import show_error, show_finding, show_header, show_problem, show_shift, show_summary
-from dashboard.widgets.options import choose_option, pick_option, show_sections
+from dashboard.widgets.options import choose_option, collect_tables, pick_option
 from dashboard.widgets.runs import describe_end, list_facts, require_run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TITLE, QUESTION = "Tagging", "Which spans does it find, and which does it miss?"
 SPLIT = "split"
@@ -41,8 +36,6 @@ PLACED = (
 def show_page() -> None:
     """Draw the Tokens page of the chosen run, if the run gives each word a tag."""
     record = require_run(TITLE, QUESTION, purpose="The tags of words appear here")
-    if record is None:
-        return
     if record.task != "tokens" and record.classes:
         show_header(TITLE, QUESTION, list_facts(record))
         show_problem(
@@ -73,20 +66,19 @@ def _show_metrics(record: RunRecord, splits: list[str]) -> None:
             pick_option(token_tags.TYPE, source)
             key, hint = token_tags.SEARCH.name, "Search the sentences"
             source.choices[key] = st.text_input("Word", key=key, bind="query-params", placeholder=hint)
-    tables = show_figures(source, token_tags.TAG_SENTENCES)
+    tables: dict[str, Table] = {**show_figures(source, token_tags.TAG_SENTENCES)}
     show_shift(data.compare_split(record, source.split))
-    sections: dict[str, Callable[[], dict[str, pd.DataFrame]]] = {
+    sections = {
         "Per type": partial(show_figures, source, token_tags.TAG_TYPES),
         "Error types": partial(show_figures, source, token_tags.TAG_ERRORS),
         "Your sentence": partial(_show_typed, record),
         "All metrics": partial(_show_stats, source),
     }
-    for found in show_sections(sections):
-        tables |= found
-    show_export_bar("tokens", tables | show_others(source, "tokens", PLACED))
+    tables = {**tables, **collect_tables(sections), **show_others(source, "tokens", PLACED)}
+    show_export_bar("tokens", tables)
 
 
-def _show_stats(source: Source) -> dict[str, pd.DataFrame]:
+def _show_stats(source: Source) -> Tables:
     found = {name: find_metric(source.record.results, source.split, name) for name in select_metrics("tokens")}
     shown = list_stats(found, "tokens", len(token_tags.read_tagged_rows(source).table), {})
     show_stats([replace(each, unit="sentences") for each in shown])
@@ -115,7 +107,7 @@ def _show_typed_part(record: RunRecord) -> None:
         show_error(error)
 
 
-def _show_typed(record: RunRecord) -> dict[str, pd.DataFrame]:
+def _show_typed(record: RunRecord) -> Tables:
     table = data.read_tags(record, data.list_splits(record.run)[-1])
     named = table[table["label"].map(lambda tags: any(tag != OUTSIDE for tag in tags))]
     first = str((table if named.empty else named)["text"].iloc[0])

@@ -20,17 +20,9 @@ from dashboard.figures.results import read_headline
 from dashboard.figures.training_curves import LAMBDAS, LEARNING, PROGRESS, describe_learning, draw_progress
 from dashboard.figures.training_log import Curves
 from dashboard.screens.train_form import show_form
+from dashboard.widgets import messages
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_heading
-from dashboard.widgets.messages import (
-    as_sentence,
-    show_finding,
-    show_header,
-    show_problem,
-    show_progress,
-    show_selection,
-    show_summary,
-)
 from dashboard.widgets.options import show_sections
 from dashboard.widgets.runs import list_facts, show_damaged
 from dashboard.widgets.style import get_look
@@ -53,7 +45,7 @@ def show_page() -> None:
     if record is not None and (view == state.RUN_VIEW or (record.status in LIVE and view != state.FORM_VIEW)):
         _show_run(record)
         return
-    show_header("Train", CHOOSE)
+    messages.show_header("Train", CHOOSE)
     show_form(partial(_offer_run, record))
     waiting = any(one.status in LIVE for one in records)
     st.fragment(_show_others, run_every=POLL_SECONDS if waiting else None)(waiting)
@@ -61,15 +53,17 @@ def show_page() -> None:
 
 def _show_run(record: RunRecord) -> None:
     if record.status == "damaged":
-        show_header("Train", LOOK_BACK)
+        messages.show_header("Train", LOOK_BACK)
         show_damaged(record)
         _offer_form()
     elif record.status in LIVE:
-        show_header("Train", WATCH, list_facts(record))
+        messages.show_header("Train", WATCH, list_facts(record))
         st.fragment(_show_live, run_every=POLL_SECONDS)(record.run)
     else:
         took = f" after {format_duration(record.seconds)}" if record.seconds else ""
-        show_header("Train", LOOK_BACK, list_facts(record, ("", ENDS.get(record.status, record.status) + took)))
+        messages.show_header(
+            "Train", LOOK_BACK, list_facts(record, ("", ENDS.get(record.status, record.status) + took))
+        )
         show_outcome(record)
 
 
@@ -107,10 +101,10 @@ def watch_run(run: str) -> None:
         st.rerun()
     curves, skipped = data.read_curves(record)
     stage, detail, share = _describe_progress(record, curves)
-    show_summary(_describe_state(record, curves, stage))
+    messages.show_summary(_describe_state(record, curves, stage))
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
-            show_progress("", f"{detail[:1].upper()}{detail[1:]}", share)
+            messages.show_progress("", f"{detail[:1].upper()}{detail[1:]}", share)
         if record.status == "running":
             pause = "Saves a checkpoint and makes room for others; “Resume” continues from there"
             st.button("Pause", "pause", pause, partial(_stop_run, run, keep=True), icon=":material/pause:")
@@ -137,7 +131,7 @@ def _confirm_cancel(record: RunRecord) -> None:
     else:
         cost = "It has not started, so it has no checkpoint. It leaves the queue."
     with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):
-        show_selection(f"Cancel {data.label_run(run)}?", cost)
+        messages.show_selection(f"Cancel {data.label_run(run)}?", cost)
         stop = partial(_stop_run, run, keep=False)
         st.button(f"Cancel it {name}", on_click=stop, type="primary", key=f"confirm-cancel-{run}")
         st.button(f"Leave it {name}", on_click=state.pop_value, args=(state.CANCELLING,), key=f"leave-{run}")
@@ -169,7 +163,7 @@ def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
         place = training_jobs.get_queue_position(records, record.run)
         with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
             label, run = data.label_run(record.run), record.run  # the name is for screen readers
-            show_selection(label, f"number {place} in the queue" if place else "running")
+            messages.show_selection(label, f"number {place} in the queue" if place else "running")
             st.button(f"Watch *{label}*", on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}")
             asked = (state.CANCELLING, run)
             st.button(f"Cancel *{label}*", on_click=state.set_value, args=asked, type="tertiary", key=f"cancel-{run}")
@@ -225,13 +219,13 @@ def show_outcome(record: RunRecord) -> None:
     """Show how the training of the chosen run ended, its results, and what can be done with it."""
     curves, skipped = data.read_curves(record)
     if record.status == "failed":
-        show_problem("Training has failed", record.reason)
+        messages.show_problem("Training has failed", record.reason)
     elif record.status == "cancelled":
-        show_finding("Training has been stopped", _describe_resume(record))
+        messages.show_finding("Training has been stopped", _describe_resume(record))
     if record.status == "done":
-        show_summary(_describe_result(record))
+        messages.show_summary(_describe_result(record))
     elif record.foreign_reason:
-        show_finding("You can view this run but not train it here", record.foreign_reason)
+        messages.show_finding("You can view this run but not train it here", record.foreign_reason)
     with st.container(horizontal=True):
         _offer_next(record)
         _offer_form()
@@ -242,10 +236,10 @@ def show_outcome(record: RunRecord) -> None:
     elif record.status == "done":
         by_steps = record.config.model.by_steps
         why = "has no readable history" if by_steps else "is not trained step by step but fitted at once"
-        show_finding("There are no curves to show", f"{record.preset} {why}. Its numbers are on Performance.")
+        messages.show_finding("There are no curves to show", f"{record.preset} {why}. Its numbers are on Performance.")
     for note in record.data_notes:
         if note.startswith((NAME, LINEAGE)):
-            show_caption(as_sentence(note))
+            show_caption(messages.as_sentence(note))
     if record.unknown_fields:
         show_caption(f"Fields of a newer version, kept but not read: {', '.join(record.unknown_fields[:8])}.")
 
@@ -306,7 +300,7 @@ def _show_more(curves: Curves, skipped: int) -> None:
     show_sections({str(figure.title): partial(show, figure, curves) for figure in figures})
     if skipped:
         left_out = "The curves leave them out; the run itself is not affected."
-        show_problem(f"{count(skipped)} lines of the history cannot be read", left_out)
+        messages.show_problem(f"{count(skipped)} lines of the history cannot be read", left_out)
 
 
 show_page()

@@ -25,19 +25,18 @@ from core.settings import Setting
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import model_plan as plan
-from dashboard.figures.model_plan import DIAGRAM, ModelDiagram, describe_parts
+from dashboard.figures.model_plan import ModelDiagram
 from dashboard.widgets.fields import (
     get_recipe,
     pick_dataset,
     pick_preset,
     pick_start,
-    show_equation,
+    show_model,
     show_recipe_switch,
 )
-from dashboard.widgets.figure import show_caption, show_drawing
-from dashboard.widgets.messages import as_sentence, show_problem, show_summary
+from dashboard.widgets.figure import show_caption
+from dashboard.widgets.messages import as_sentence, explain_refusal, show_problem, show_refusal, show_summary
 from dashboard.widgets.options import choose_sections
-from dashboard.widgets.style import get_look
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
 LENGTH_HELP = (
@@ -82,8 +81,7 @@ def show_form(offer: Callable[[], None]) -> None:
         if st.button("Try several settings", "to-sweeps", SWEEPS_HELP, type="tertiary"):
             state.open_page("sweeps")
         offer()
-    if text := state.pop_value(state.PROBLEM):
-        show_problem("This training cannot start", text)
+    text = show_refusal(state.PROBLEM, "This training cannot start")
     draft: Draft | None = None
     try:
         draft = _make_draft()
@@ -140,11 +138,9 @@ def _follow_settings() -> None:
 
 
 def _show_removed_rows(config: RunConfig) -> None:
-    try:
+    with explain_refusal("This training would be refused"):
         for note in data.describe_removed_rows(config):
             show_caption(as_sentence(note))
-    except SentiscopeError as error:
-        show_problem("This training would be refused", str(error))
 
 
 def _show_examples_switch() -> None:
@@ -223,13 +219,8 @@ def show_composer(defaults: RunConfig, model: ModelConfig | None) -> None:
 def _show_model(config: RunConfig, size: Size | None) -> None:
     """Show the composed model as a diagram and as equations."""
     vocabulary = size.vocabulary if size else config.text.max_vocab
-    with st.container(key="pair-composed"):
-        left, right = st.columns([1.1, 1], gap="large")
-        with left:
-            made = ModelDiagram(list_parts(config.model, vocabulary=vocabulary, classes=2), "composed")
-            show_drawing(DIAGRAM.draw(made, get_look()), "composed", describe_parts(made.parts))
-        with right:
-            show_equation(config.model)
+    made = ModelDiagram(list_parts(config.model, vocabulary=vocabulary, classes=2), "composed")
+    show_model("composed", config.model, made)
 
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}

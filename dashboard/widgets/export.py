@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
@@ -35,6 +35,15 @@ _figures = st.components.v2.component(
 
 Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 """A table, or a function that returns it; the CSV is made on click, since a rerun drops files made before."""
+Tables: TypeAlias = "dict[str, pd.DataFrame]"
+"""Tables of a part of a page by name."""
+
+
+def offer_download(
+    label: str, content: Callable[[], str | bytes], file: str, kind: str, key: str, about: str | None = None
+) -> None:
+    """Show a button that downloads a file, which is made on click."""
+    st.download_button(label, content, file, kind, key=key, help=about, type="tertiary", on_click="ignore")
 
 
 def show_export_bar(
@@ -54,18 +63,11 @@ def show_export_bar(
         if figures:
             _figures(key="export-figures", width="content")
         for name, table in tables.items():
-            st.download_button(
-                f"{name} · CSV",
-                partial(lambda table: format_csv(table() if callable(table) else table), table),
-                f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv",
-                "text/csv",
-                key=f"export-{name}",
-                type="tertiary",
-                on_click="ignore",
-            )
+            make = partial(lambda table: format_csv(table() if callable(table) else table), table)
+            file = f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv"
+            offer_download(f"{name} · CSV", make, file, "text/csv", f"export-{name}")
         for label, (file, write) in (texts or {}).items():
-            look: dict[str, Any] = {"key": f"export-{file}", "type": "tertiary", "on_click": "ignore"}
-            st.download_button(label, write, f"sentiscope-{page}-{file}", "text/plain", **look)
+            offer_download(label, write, f"sentiscope-{page}-{file}", "text/plain", f"export-{file}")
 
 
 _ONE = threading.Lock()  # reports are built one at a time, since each needs a processor core for seconds
@@ -120,15 +122,8 @@ def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str]
             state.drop_keys(state.REPORT_ASKED)
         if kept and kept[0] == of:
             megabytes = f"{len(kept[1].encode('utf-8', 'replace')) / 1e6:.1f} MB"
-            st.download_button(
-                f"Save the report, {megabytes}",
-                partial(str, kept[1]),
-                f"sentiscope-report-{of.name}.html",
-                "text/html",
-                key="save-report",
-                type="tertiary",
-                on_click="ignore",
-            )
+            label, file = f"Save the report, {megabytes}", f"sentiscope-report-{of.name}.html"
+            offer_download(label, partial(str, kept[1]), file, "text/html", "save-report")
 
 
 def _pick_session(sessions: Mapping[str, str], now: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,9 +18,10 @@ from core.runs.record import RunRecord
 from core.text.text_pairs import join_pair, split_pair
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.model_plan import ALL, list_presets
-from dashboard.widgets.figure import show_caption
+from dashboard.figures.model_plan import ALL, DIAGRAM, ModelDiagram, describe_parts, list_presets
+from dashboard.widgets.figure import show_caption, show_drawing
 from dashboard.widgets.messages import show_error, show_finding
+from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
@@ -40,16 +41,8 @@ def show_text_field(record: RunRecord) -> str:
     """Show the shared text field, or two fields for a run on text pairs; return the text."""
     if record.pairs:
         return _show_pair_fields()
-    text = st.text_input(
-        "Sentence",
-        key=state.TEXT,
-        bind="query-params",
-        live=True,
-        max_chars=LONGEST,
-        label_visibility="collapsed",
-        placeholder="Type a sentence",
-    )
-    return text or ""
+    look: dict[str, Any] = {"placeholder": "Type a sentence", "max_chars": LONGEST, "bind": "query-params"}
+    return st.text_input("Sentence", key=state.TEXT, live=True, label_visibility="collapsed", **look) or ""
 
 
 @st.fragment
@@ -73,15 +66,8 @@ def _show_pair_fields() -> str:
     if tuple(state.get_value(key, "") for key in FIELDS) != (split_pair(text) or (text, "")):
         _set_pair(text)
     for key, label in FIELDS.items():
-        st.text_input(
-            label,
-            key=key,
-            live=True,
-            max_chars=LONGEST // 2,
-            label_visibility="collapsed",
-            placeholder=label,
-            on_change=_join_pair,
-        )
+        look: dict[str, Any] = {"placeholder": label, "max_chars": LONGEST // 2, "on_change": _join_pair}
+        st.text_input(label, key=key, live=True, label_visibility="collapsed", **look)
     return text
 
 
@@ -132,10 +118,15 @@ def pick_preset(default: str, *, help: str = "") -> str:
     )
 
 
-def show_equation(model: ModelConfig) -> None:
-    """Show a model's equations, each followed by an explanation in words."""
+def show_model(name: str, model: ModelConfig, diagram: ModelDiagram, caption: str = "") -> None:
+    """Show a model as a diagram and, next to it, as equations, each followed by an explanation in words."""
+    left, right = split_page(name, [1.1, 1])
+    with left:
+        show_drawing(DIAGRAM.draw(diagram, get_look()), name, describe_parts(diagram.parts))
+        if caption:
+            show_caption(caption)
     for index, line in enumerate(write_equation(model)):
-        with st.container(key=f"equation-{index}", gap=None):
+        with right.container(key=f"equation-{index}", gap=None):
             st.latex(line.latex)
             show_caption(line.words)
 

@@ -21,7 +21,7 @@ from dashboard.widgets.messages import show_finding
 from dashboard.widgets.style import get_look, get_row_height
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from dashboard.widgets.export import Tables
 
 
 def make_anchor(name: str) -> str:
@@ -63,9 +63,9 @@ def show_figure(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     return shape
 
 
-def show_figures(source: Source, *figures: Figure[Any], **options: Any) -> dict[str, pd.DataFrame]:
+def show_figures(source: Source, *figures: Figure[Any], **options: Any) -> Tables:
     """Show several figures of a run with headings and captions; return their tables for the export."""
-    tables: dict[str, pd.DataFrame] = {}
+    tables: Tables = {}
     for figure in figures:
         tables |= figure.build_tables(show_figure(source, figure, **options))
     return tables
@@ -84,14 +84,14 @@ def show_others(
     page: str,
     placed: Sequence[Figure[Any]],
     absent: Callable[[Figure[Any]], None] = lambda figure: None,
-) -> dict[str, pd.DataFrame]:
+) -> Tables:
     """Show a page's registered figures other than those in `placed`, at the page's end; return their tables.
 
     `absent` is called with the figures that this run does not have.
     """
     from dashboard.figures.registry import list_unplaced  # loads pandas; the first page shows its heading before that
 
-    tables: dict[str, pd.DataFrame] = {}
+    tables: Tables = {}
     for figure in list_unplaced(page, placed):
         try:
             tables |= show_figures(source, figure)

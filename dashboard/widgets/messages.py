@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import Any
 
@@ -54,6 +55,28 @@ def show_empty(title: str, text: str, button: str, page: str) -> None:
 def show_problem(title: str, text: str) -> None:
     """Show an error message: the problem as a title, and a text on how to solve it."""
     _show_message(title, text, "var(--wrong)")
+
+
+def show_refusal(key: str, title: str) -> Any:
+    """Show once why an action was refused (`state.store_refusal`); return the reason, None without a refusal."""
+    if text := state.pop_value(key):
+        show_problem(title, str(text))
+    return text
+
+
+def show_notice(key: str) -> None:
+    """Show once what an action has done, if it has stored that under this session key."""
+    if said := state.pop_value(key):
+        st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
+
+
+@contextmanager
+def explain_refusal(title: str) -> Iterator[None]:
+    """Show an error that is raised inside as a problem with this title (context manager)."""
+    try:
+        yield
+    except SentiscopeError as error:
+        show_problem(title, str(error))
 
 
 def show_error(error: SentiscopeError) -> None:

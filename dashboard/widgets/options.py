@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import streamlit as st
 
 from dashboard import selection, state
 from dashboard.figures.figure import FreeText, Option, Source, ValueRange
+from dashboard.widgets.export import Table
 
 _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 """Markdown markup, which button labels would apply and menu labels would not."""
@@ -86,6 +87,8 @@ def _list_values(option: Option, source: Source) -> list[str]:
 
 ALL = "all"  # of the URL parameter: every section is open
 Result = TypeVar("Result")
+Sections: TypeAlias = Mapping[str, Callable[[], Mapping[str, Table]]]
+"""The folded sections of a page: name → the function that draws it and returns its tables."""
 
 
 def show_sections(sections: Mapping[str, Callable[[], Result]], *, plain: bool = False) -> list[Result]:
@@ -95,6 +98,12 @@ def show_sections(sections: Mapping[str, Callable[[], Result]], *, plain: bool =
     """
     opened = choose_sections(list(sections), plain=plain)
     return [draw() for name, draw in sections.items() if name in opened]
+
+
+def collect_tables(sections: Sections, *, plain: bool = False) -> dict[str, Table]:
+    """Draw a page's sections like `show_sections`; return the tables of those that are open."""
+    found = show_sections(sections, plain=plain)
+    return {name: table for tables in found for name, table in tables.items()}
 
 
 def choose_sections(names: list[str], *, plain: bool = False) -> list[str]:

@@ -14,7 +14,7 @@ from core.runs.background_jobs import Analysis, Files
 from dashboard import state
 from dashboard.reader.models import ModelRequest
 from dashboard.widgets.figure import show_caption
-from dashboard.widgets.messages import show_finding, show_problem, show_progress
+from dashboard.widgets.messages import show_finding, show_problem, show_progress, show_refusal
 
 PATIENCE, TICK = 0.5, 0.3  # seconds before progress and a stop button appear, and between two updates
 WORDS = {
@@ -101,8 +101,7 @@ def show_job(analysis: Analysis[Any], key: str, title: str = "") -> bool:
         return True
     if job.status == "failed":
         show_problem(analysis.offer.failed, job.what)
-    if text := state.pop_value(f"{state.NOT_BEGUN}-{key}"):
-        show_problem("It did not start", str(text))
+    show_refusal(f"{state.NOT_BEGUN}-{key}", "It did not start")
     return False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -15,9 +15,9 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.display_names import get_data_name
-from dashboard.figures.results import CORPUS, choose_default_run
+from dashboard.figures.results import CORPUS, choose_default_run, read_headline
 from dashboard.screens import PAGES
-from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
+from dashboard.widgets.messages import explain_refusal, show_empty, show_finding, show_header, show_problem
 from dashboard.widgets.progress import show_job, start_analyses
 
 SHORT = 20  # characters of a name that the picker shows; a longer name also appears below it
@@ -74,8 +74,14 @@ def get_chosen_run() -> RunRecord | None:
     return None if found is None or found.status == "damaged" else found
 
 
-def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
-    """Return the record of the chosen run; if there is none to show, explain that on the page and return None.
+def rank_comparable(record: RunRecord, others: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return the other runs on the same data as a run, best first."""
+    same = [each for each in others if each.data_fingerprint == record.data_fingerprint and each.run != record.run]
+    return sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))
+
+
+def require_run(title: str, question: str, *, purpose: str) -> RunRecord:
+    """Return the record of the chosen run; if there is none to show, explain that on the page and stop it.
 
     `purpose`: what the page shows for a run, such as "Errors appear here".
     """
@@ -94,7 +100,34 @@ def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
         show_problem("No run is chosen", "Choose one in the sidebar.")
     else:
         show_damaged(record)
-    return None
+    st.stop()
+
+
+def require_splits(record: RunRecord, title: str, question: str) -> list[str]:
+    """Return the evaluated splits of a run; if there is none, explain that on the page and stop it."""
+    if splits := data.list_splits(record.run):
+        return splits
+    show_header(title, question, list_facts(record))
+    if record.status in ("queued", "running"):
+        text = "Its metrics are measured when the training ends."
+        show_empty("This run is still being trained", text, "Watch it learn", "train")
+    else:
+        show_empty("This run has not been evaluated", describe_end(record), "Train a model", "train")
+    st.stop()
+
+
+def require_weights(record: RunRecord, title: str, question: str) -> None:
+    """Stop the page of a run that cannot read new text, and explain that."""
+    if data.hash_weights(record.run):
+        return
+    show_header(title, question, list_facts(record))
+    if record.status in ("queued", "running"):
+        text = "It can read text after its first epoch."
+        show_empty("This run has not learned anything yet", text, "Watch it learn", "train")
+    else:
+        text = f"It cannot read new sentences. Its curves and metrics are still there. {record.reason}"
+        show_empty("This run has no weights", text, "Train a model", "train")
+    st.stop()
 
 
 def show_damaged(record: RunRecord) -> None:
@@ -136,16 +169,13 @@ def offer_removal(run: str) -> None:
 
 @st.dialog("Delete a run")
 def _confirm_removal(run: str) -> None:
-    try:
+    with explain_refusal("This run cannot be deleted"):
         data.store().get_removable_path(run)
-    except SentiscopeError as error:
-        show_problem("This run cannot be deleted", str(error))
-        return
-    show_problem(f"Delete “{run}”?", WHAT)
-    with st.container(horizontal=True):
-        if st.button("Delete it", key="remove-yes", type="primary", on_click=_remove_run, args=(run,)):
+        show_problem(f"Delete “{run}”?", WHAT)
+        place = st.container(horizontal=True)
+        if place.button("Delete it", key="remove-yes", type="primary", on_click=_remove_run, args=(run,)):
             st.rerun()
-        if st.button("Keep it", key="remove-no"):
+        if place.button("Keep it", key="remove-no"):
             st.rerun()
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from core.error_analysis.selection import has_fixed_outcome, parse_selection
 from core.error_analysis.slices import FEW, LONGEST, Slice, compare_with_rest, save_slice
 from core.evaluation.intervals import compute_wilson
-from core.exceptions import SentiscopeError
 from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs.record import RunRecord
@@ -22,7 +22,7 @@ from dashboard.figures.drawing import read_asset
 from dashboard.screens import PAGES
 from dashboard.selection import SENTENCE, SelectedTexts
 from dashboard.widgets.figure import show_caption, show_table
-from dashboard.widgets.messages import escape_label, show_problem, show_selection
+from dashboard.widgets.messages import escape_label, show_notice, show_refusal, show_selection
 from dashboard.widgets.style import add_style, get_row_height
 
 SHOWN = 8
@@ -38,8 +38,7 @@ _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>"
 
 def show_selection_bar(record: RunRecord) -> None:
     """Show the bar with the selected sentences and what can be done with them; without any, the saved slices."""
-    if why := state.pop_value(state.SELECTION_PROBLEM):
-        show_problem("Nothing was selected", str(why))
+    show_refusal(state.SELECTION_PROBLEM, "Nothing was selected")
     # Both are always there, so that the page below stays as it is drawn when something is selected.
     place, focus = st.empty(), st.empty()
     now = selection.get_selection(record)
@@ -184,17 +183,13 @@ def _offer_save(record: RunRecord, now: SelectedTexts) -> None:
         about = "An empty name becomes the words of the selection"
         st.text_input("Name", key=state.SLICE_NAME, max_chars=LONGEST, placeholder=usual, help=about)
         st.button("Save", type="primary", key="selected-keep", on_click=_save_slice, args=(record, now, usual))
-        if said := state.pop_value(state.SLICE_SAID):
-            st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
+        show_notice(state.SLICE_SAID)
 
 
 def _save_slice(record: RunRecord, now: SelectedTexts, usual: str) -> None:
     name = str(state.get_value(state.SLICE_NAME, "")).strip() or usual
-    try:
+    with state.store_refusal(state.SLICE_SAID, "Not saved: {}."):
         made = save_slice(data.store(), record, name, now.selection)
-    except SentiscopeError as error:
-        state.set_value(state.SLICE_SAID, f"Not saved: {error}.")
-    else:
         state.set_value(state.SLICE_SAID, f"Saved as “{made.name}” for all runs on these data. Performance lists it.")
 
 
@@ -225,31 +220,51 @@ def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
 def _show_table(record: RunRecord, now: SelectedTexts) -> None:
     assert now.table is not None
     rows = now.table.frame.iloc[now.places[:MOST]]
-    marked = [now.at] if now.at is not None and now.at < len(rows) else []
-
-    def look_at() -> None:
-        """Make the clicked sentence of the table the current one (widget callback)."""
-        if found := state.get_clicked_rows(key):
-            selection.look_at(record, found[0])
-
-    key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value(str(now.selection))[:12]}"
-    columns = {"text": ("Sentence", 340), "true": ("Label", 90), "predicted": ("Predicted", 90)}
-    told = [name for name in columns if name == "text" or rows[name].nunique() > 1]  # the others are in the heading
-    show_table(
-        rows,
-        f"Selected sentences: {now.words}",
-        {**columns, "p_predicted": st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)},
-        height=min(len(rows) + 1, SHOWN) * get_row_height() + 2,
-        column_order=[*told, "p_predicted"],
-        key=key,
-        on_select=look_at,
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": marked, "columns": [], "cells": []}} if marked else None,
-    )
+    columns: dict[str, Any] = {"text": ("Sentence", 340)}
+    others = {"true": ("Label", 90), "predicted": ("Predicted", 90)}
+    columns |= {name: each for name, each in others.items() if rows[name].nunique() > 1}  # one value: in the heading
+    columns["p_predicted"] = st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)
+    alt, look_at = f"Selected sentences: {now.words}", partial(selection.look_at, record)
+    show_sentences(rows, alt, columns, str(now.selection), now.at, look_at)
     if len(now) > MOST:
         show_caption(f"The first {count(MOST)} of {count(len(now))}; the exported tables have all.")
     if now.at is not None and show_inside_button(record):
         selection.look_inside()
+
+
+def show_sentences(
+    rows: Any,
+    alt: str,
+    columns: dict[str, Any],
+    of: Any,
+    at: int | None,
+    look_at: Callable[[int], None],
+    *,
+    most: int = SHOWN,
+) -> None:
+    """Show a table of sentences with row `at` marked, if it is there; a click on a row calls `look_at` with its number.
+
+    `columns`: as of `show_table`, and no others are shown; `of`: what the rows are, of which others clear the click.
+    """
+    key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value(of)[:12]}"
+    marked = {"selection": {"rows": [at], "columns": [], "cells": []}}
+
+    def choose_row() -> None:
+        """Make the clicked sentence of the table the current one (widget callback)."""
+        if found := state.get_clicked_rows(key):
+            look_at(found[0])
+
+    show_table(
+        rows,
+        alt,
+        columns,
+        height=min(len(rows) + 1, most) * get_row_height() + 2,
+        column_order=list(columns),
+        key=key,
+        on_select=choose_row,
+        selection_mode="single-row",
+        selection_default=marked if at is not None and at < len(rows) else None,
+    )
 
 
 def show_inside_button(record: RunRecord, words: str = "Look inside this sentence") -> bool:

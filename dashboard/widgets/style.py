@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import streamlit as st
 
 from dashboard import state
 from dashboard.figures.drawing import read_asset
-from dashboard.figures.theme import DARK, LIGHT, Look
+from dashboard.figures.theme import Look
+from dashboard.lesson_html import write_colors
 from dashboard.screens import Screen
 
 _KEY = re.compile("[a-z0-9-]{1,40}")
-NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
 
 _theme = st.components.v2.component(
     "sentiscope_theme", html='<div class="theme"></div>', css=read_asset("theme.css"), js=read_asset("theme.js")
@@ -31,16 +32,13 @@ def get_look() -> Look:
 
 def send_style() -> None:
     """Send the page's style sheet to the browser, with the colours of the light and dark themes as CSS variables."""
-    names = {**{name: name for name in NAMED}, "rule": "grid"}
-    pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
-    colors = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.is_projector() else ""
     if hidden := [name for name in state.read_link(state.HIDE).split(",") if _KEY.fullmatch(name)][:40]:
         places = ["[data-testid=stSidebar]" if name == "menu" else f".st-key-{name}" for name in hidden]
         root += f"{','.join(places)}{{display:none!important}}"
     # Menus and dialogs are outside the page element, where the theme's variables are not defined.
     above = f"[data-testid=stPopoverBody]{{color-scheme:{'dark' if get_look().dark else 'light'}}}"
-    st.html(f"<style>:root{{{colors}}}{root}{above}{read_asset('page.css')}</style>")
+    st.html(f"<style>:root{{{write_colors()}}}{root}{above}{read_asset('page.css')}</style>")
 
 
 def send_menu_style(entries: Mapping[str, Screen], current: str) -> None:
@@ -70,6 +68,12 @@ def send_history_script() -> None:
 def follow_theme() -> None:
     """Watch the browser's theme and rerun the page when it changes, since figures do not follow the style sheet."""
     _theme(key="theme", data={"dark": get_look().dark}, on_changed_change=lambda: None)
+
+
+def split_page(name: str, widths: int | Sequence[float], gap: Literal["medium", "large"] = "large") -> list[Any]:
+    """Return columns of a page with a key of their own, so that a style sheet can stack them on a narrow screen."""
+    with st.container(key=f"pair-{name}"):
+        return st.columns(widths, gap=gap)
 
 
 def get_row_height() -> int:

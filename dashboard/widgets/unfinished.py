@@ -93,12 +93,9 @@ def _resume_sample(record: RunRecord, draw: Draw, at: int) -> None:
     """Select the sentences of a random sample, at the first one without a code (widget callback)."""
     state.choose_run(record.run)
     with state.store_refusal(state.SELECTION_PROBLEM):
-        for split in data.list_splits(record.run):
-            if set(data.read_tagged_rows(record, split).keys).issuperset(draw.keys):
-                about = f"random sample: {count(len(draw.keys))} of {count(len(draw.population))}, {draw.said}"
-                selection.choose_keys(record, split, draw.keys, about, at=at, by_outcome=True)
-                return
-        raise SentiscopeError(f"{_label(record.run)} has no predictions of the sampled sentences any more")
+        if not (split := selection.find_draw_split(record, draw)):
+            raise SentiscopeError(f"{_label(record.run)} has no predictions of the sampled sentences any more")
+        selection.choose_draw(record, split, draw, at)
 
 
 def _find_sentence(records: Sequence[RunRecord]) -> UnfinishedTask | None:
