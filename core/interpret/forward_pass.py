@@ -193,6 +193,8 @@ def compute_stages(
     token or too many, or the last stage differs from the model's prediction.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
+    if reader.change.positions or reader.change.temperature != 1:
+        raise NotAvailable("Steps computes scores and positions as trained; Sentence shows this change")
     if not encoding.tokens:
         raise NotAvailable("the model knows no word of this text; type another one")
     batch = Batch.from_arrays(to_batch(encoding)).to(get_device(model))

@@ -12,6 +12,8 @@ The line is the `edit` of a link, `--edit` of the command line and `edit=` in Py
     s:0.5             half the strength of the lexical term
     s2                the lexical term of layer 2 is off: nothing is added to its scores or multiplied with them
     s2:mean           the scores of layer 2 are multiplied by the mean of the lexical term over the tokens
+    t:0.5             all scores are divided by 0.50 before the softmax, so that attention is sharper
+    pos:off           no positions are added to words; pos:shuffled: they are exchanged among the words
     n3.2              the second piece of the third token is silenced
     word=piece        the same by name, at every occurrence of the word
     seg.0             no segment vectors are added to the tokens of a pair
@@ -36,7 +38,7 @@ from core.models.config import ModelConfig
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
-    from core.models.trace import Intervention
+    from core.models.trace import Intervention, Placing
 
 UNMIXED = "mix.0"
 UNSEGMENTED = "seg.0"
@@ -60,6 +62,8 @@ class Edits:
     lexical: float = 1.0  # Factor on the lexical term
     lexical_off: tuple[int, ...] = ()  # Layers whose lexical term is off
     lexical_mean: tuple[int, ...] = ()  # Layers where it is at its mean
+    temperature: float = 1.0  # Divisor of all attention scores
+    positions: Placing = ""
     pieces_off: tuple[tuple[int, int], ...] = ()  # (token, character n-gram)
     segments_off: bool = False  # Without segment vectors of a text pair
     unmixed: bool = False  # Without TF-IDF in the prediction
@@ -120,6 +124,8 @@ class Edits:
             lambda_scale=self.factor,
             gates=self.gates,
             lexical_scale=self.lexical,
+            temperature=self.temperature,
+            positions=self.positions,
             segments_off=self.segments_off,
             **silent,
         )
@@ -170,6 +176,9 @@ class Edits:
                 (f"s{at + 1}{how}", f"lexical term of layer {at + 1} {HOW[how]}")
                 for at, how in self._list_silenced("lexical")
             ],
+            "temperature": [(f"t:{self.temperature:g}", f"attention temperature = {number(self.temperature, 2)}")]
+            * (self.temperature != 1),
+            "positions": [(f"pos:{self.positions}", f"positions {self.positions}")] * bool(self.positions),
             "pieces": [
                 (f"n{token + 1}.{piece + 1}", f"piece {piece + 1} of token {token + 1} silenced")
                 for token, piece in self.pieces_off
@@ -189,10 +198,14 @@ UNCHANGED = Edits()
 LONGEST = 4_000  # Characters of a line, enough for all parts of any model
 STRONGEST = 3.0  # Factor on the lexical term
 LARGEST = 2.0  # Factor on every λ
+COLDEST, HOTTEST = 0.1, 4.0  # Temperatures of attention
+PLACINGS: tuple[Placing, ...] = ("off", "shuffled")
+"""What can be done to positions."""
 _NUMBER = r"(-?\d{1,2}(?:\.\d{1,4})?)"
 _FACTOR = re.compile(rf"l:{_NUMBER}", re.ASCII)
 _LAMBDA = re.compile(rf"l(\d{{1,3}})c(\d{{1,3}}):{_NUMBER}", re.ASCII)
 _GATE = re.compile(rf"g(\d{{1,3}})\.(\d{{1,4}}):{_NUMBER}", re.ASCII)
+_TEMPERATURE = re.compile(rf"t:{_NUMBER}", re.ASCII)
 _STRENGTH = re.compile(rf"s:{_NUMBER}", re.ASCII)
 _SWITCH = re.compile(r"([hc]\d{1,3}\.\d{1,3}|m\d{1,3}\.\d{1,3}\.\d{1,3}|s\d{1,3})(:mean)?", re.ASCII)
 _PIECE = re.compile(r"n(\d{1,4})\.(\d{1,3})", re.ASCII)
@@ -213,6 +226,7 @@ class Editable:
     gated: int = 0  # Tokens of the text that have a gate in each layer
     lexical: Lexical = "none"  # How a lexicon changes the scores
     segments: bool = False  # Whether the text is a pair with segment vectors
+    placed: bool = False  # Whether positions are added to words, or turn queries and keys
 
     @property
     def syntax_help(self) -> str:
@@ -225,6 +239,8 @@ class Editable:
             (self.gated, f"gates of tokens 1 to {self.gated} from 0 to 1 (g1.1:0)"),
             (self.lexical == "add", f"a lexical term (s:0 to s:{STRONGEST:g}, of a layer: s1)"),
             (self.lexical == "hadamard", "a lexical term in each layer (s1, s1:mean)"),
+            (self.layers, f"the temperature of attention (t:{COLDEST:g} to t:{HOTTEST:g})"),
+            (self.placed, "positions (pos:off, pos:shuffled)"),
             (any(self.pieces), "pieces of words (n1.1, or word=piece)"),
             (self.segments, f"segments of a pair ({UNSEGMENTED})"),
             (self.mixed, f"TF-IDF mixed in ({UNMIXED})"),
@@ -302,6 +318,11 @@ class Editable:
         if match := _STRENGTH.fullmatch(part):
             value = float(match[1])
             return replace(edits, lexical=value) if self.lexical == "add" and 0 <= value <= STRONGEST else None
+        if match := _TEMPERATURE.fullmatch(part):
+            value = float(match[1])
+            return replace(edits, temperature=value) if self.layers and COLDEST <= value <= HOTTEST else None
+        if way := next((each for each in PLACINGS if part == f"pos:{each}"), None):
+            return replace(edits, positions=way) if self.placed else None
         if match := _PIECE.fullmatch(part):
             token, piece = int(match[1]) - 1, int(match[2]) - 1
             known = 0 <= token < len(self.pieces) and 0 <= piece < len(self.pieces[token])
@@ -334,7 +355,9 @@ def _split_parts(text: str) -> Iterator[str]:
 def get_editable(model: ModelConfig, learned: LearnedLambdas) -> Editable:
     """Return which parts of a model can be edited for any text."""
     attention = model.attention
-    return Editable(model.layers, attention.heads, attention.components, *get_lambda_range(attention, learned))
+    placed = model.family == "encoder" and (model.position != "none" or attention.rotary)
+    limits = get_lambda_range(attention, learned)
+    return Editable(model.layers, attention.heads, attention.components, *limits, placed=placed)
 
 
 def get_text_editable(model: ModelConfig, trained: SentenceView) -> Editable:

@@ -49,6 +49,7 @@ class AttentionCore(nn.Module):
         all its terms, and the values (B, H, L, d/H); `keys` (B, L) bool are the visible keys of `reading.keep`.
         """
         (q, k, v), record = scores, reading.record
+        q = q if changes is None else changes.scale_scores(q)
         c, silent = self._compute_coefficients(x, changes, record)
         out, seen = self._compute_attention(q, k, v, c, reading.keep, keys, trace=trace)
         if silent is not None:
@@ -200,7 +201,7 @@ class Attention(AttentionCore):
         if self.temperature is not None:
             q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         if self.terms.rotary:
-            q, k = apply_rotary(q), apply_rotary(k)
+            q, k = apply_rotary(q, reading.places), apply_rotary(k, reading.places)
         q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
         q, k = self.terms.apply_factors(q, k, reading, lexical)
         columns = self.terms.build_columns(reading, log_gate, lexical)

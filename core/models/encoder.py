@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
@@ -23,6 +24,7 @@ from core.models.positions import (
     Segments,
     Sinusoidal,
     number_segments,
+    place_tokens,
     silence_ngrams,
 )
 from core.models.score_terms import NEUTRAL, AttentionInputs
@@ -190,10 +192,13 @@ class EncoderClassifier(nn.Module):
         off = [each.pieces_off for each in changes]
         own = record.get_part("embedding")
         segments_off = [each.segments_off for each in changes]
-        entering = self._build_input(self.embed_tokens(batch, off, own), batch, embedded, segments_off, own)
+        places = place_tokens(batch.keep, self.first, [each.positions for each in changes])
+        entering = self._build_input(self.embed_tokens(batch, off, own), batch, embedded, segments_off, own, places)
         given = () if donor is None else donor.layers
         inside = trace or similarity
-        x, seen = self._run_layers(entering, batch, trace=inside, intervene=changes, donor=given, record=record)
+        x, seen = self._run_layers(
+            entering, batch, trace=inside, intervene=changes, donor=given, record=record, places=places
+        )
         read = self.head(x, batch.keep, trace=trace, record=record.get_part("head"))
         logits = read.logits
         if self.head.each_token:  # without special tokens
@@ -257,6 +262,11 @@ class EncoderClassifier(nn.Module):
         return self._attentions[0].components
 
     @property
+    def placed(self) -> bool:
+        """Return whether the model adds positions to words, or turns queries and keys by them."""
+        return self.positions is not None or self._attentions[0].terms.rotary
+
+    @property
     def subtracts(self) -> bool:
         """Return whether the further attention maps are subtracted from the first one."""
         return self._attentions[0].mixing.sign < 0
@@ -309,9 +319,11 @@ class EncoderClassifier(nn.Module):
         intervene: Sequence[Intervention],
         donor: Sequence[LayerTrace] = (),
         record: Record = SILENT,
+        places: Tensor | None = None,
     ) -> tuple[Tensor, list[Any]]:
         """Return the token vectors (B, L, d) after all layers and the final norm, and each layer's trace or None."""
-        reading = AttentionInputs(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
+        turned = None if places is None else places.clamp(min=0)
+        reading = AttentionInputs(batch.keep, batch.polarity, self.class_token is not None, tuple(donor), places=turned)
         seen = []
         for index, layer in enumerate(self.layers):
             own = dataclasses.replace(reading, record=record.get_layer(index)) if record else reading
@@ -323,7 +335,13 @@ class EncoderClassifier(nn.Module):
         return last, seen
 
     def _build_input(
-        self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = (), record: Record = SILENT
+        self,
+        x: Tensor,
+        batch: Batch,
+        embedded: Tensor | None = None,
+        off: Sequence[bool] = (),
+        record: Record = SILENT,
+        places: Tensor | None = None,
     ) -> Tensor:
         """Build the input (B, L, d) of the first layer: embeddings or `embedded`, class token, positions, segments."""
         first = self.first
@@ -332,7 +350,12 @@ class EncoderClassifier(nn.Module):
         if self.class_token is not None:
             x = torch.cat([self.class_token.expand(len(x), 1, -1), x[:, 1:]], 1)
         if self.positions is not None:
-            x = x + self.positions(x, batch.keep, batch.tags, record)
+            p = self.positions(x, batch.keep, batch.tags, record)
+            if places is not None:  # a part of speech is no position
+                plain = self.positions(x, batch.keep, None).expand_as(x)
+                moved = plain.gather(1, places.clamp(min=0)[..., None].expand_as(x))
+                p = p - plain + moved * (places >= 0)[..., None]
+            x = x + p
         if self.segments is not None:
             rows = self.segments(batch.ids, off)
             x = x + rows
@@ -369,6 +392,8 @@ class EncoderClassifier(nn.Module):
         for wrong, why in (
             (base, "component 0: the base component has no lambda; switch it off instead"),
             (each.segments_off and "segments" not in self.provides, "the segments: this model adds nothing for them"),
+            (each.positions and not self.placed, "the positions: this model reads none of its own"),
+            (not 0 < each.temperature < math.inf, "the temperature: a number above 0"),
             (each.lambda_scale != 1 and "lambda" not in self.provides, "lambda: this model has none"),
             (each.gates and "gates" not in self.provides, "a gate: this model has no gates"),
             (not all(0 <= value <= 1 for _, _, value in each.gates), "a gate: a value between 0 and 1"),

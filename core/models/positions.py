@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random as pseudo
 from collections.abc import Collection, Sequence
 
 import torch
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.trace import SILENT, Record
+from core.models.trace import SILENT, Placing, Record
 
 TAGS = 12  # Universal parts of speech, ids 1 to 12; 0: unknown or padded
 CLASS_TAG = TAGS + 1
@@ -29,6 +30,26 @@ def compute_recency(keep: Tensor, width: int) -> Tensor:
     length = keep.sum(1, keepdim=True).clamp(min=1)
     angle = math.pi * torch.arange(1, keep.shape[1] + 1, device=keep.device) / length  # (B, L)
     return torch.stack([angle.sin(), angle.cos()], -1).repeat(1, 1, width // 2)
+
+
+def place_tokens(keep: Tensor, first: int, how: Sequence[Placing]) -> Tensor | None:
+    """Return the position of each token, (B, L), after interventions; -1: none. None if nothing changes.
+
+    `how` has one entry for all texts or one for each. Shuffled positions are those of the words, without the `first`
+    class token, in an order that depends only on their number.
+    """
+    if not any(how):
+        return None
+    places = torch.arange(keep.shape[1]).repeat(len(keep), 1)
+    for row, length in enumerate(keep.sum(1).tolist()):
+        way = how[row if len(how) > 1 else 0]
+        if way == "off":
+            places[row] = -1
+        elif way == "shuffled":
+            inner = list(range(first, length))
+            pseudo.Random(length).shuffle(inner)
+            places[row, first:length] = torch.tensor(inner, dtype=torch.int64)
+    return places.to(keep.device)
 
 
 class Sinusoidal(nn.Module):

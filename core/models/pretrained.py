@@ -181,7 +181,13 @@ class PretrainedClassifier(EncoderClassifier):
         return Batch(ids, keep, polarity=polarity), keep
 
     def _build_input(
-        self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = (), record: Record = SILENT
+        self,
+        x: Tensor,
+        batch: Batch,
+        embedded: Tensor | None = None,
+        off: Sequence[bool] = (),
+        record: Record = SILENT,
+        places: Tensor | None = None,
     ) -> Tensor:
         """Build the input (B, L, e) of the first layer from word embeddings x, or from `embedded` in their place."""
         if embedded is not None:

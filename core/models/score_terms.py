@@ -33,6 +33,7 @@ class AttentionInputs:
     class_token: bool  # Whether the first position is a class token
     donor: tuple[LayerTrace, ...] = ()  # Layer traces of another text, for interventions
     record: Record = SILENT  # Record of this layer, for the display of single steps
+    places: Tensor | None = None  # (B, L): positions by which rotary queries and keys are turned; None: as they stand
 
 
 def compute_valence(polarity: Tensor) -> Tensor:
@@ -40,11 +41,16 @@ def compute_valence(polarity: Tensor) -> Tensor:
     return polarity[..., 0::3].sum(-1) - polarity[..., 2::3].sum(-1)
 
 
-def apply_rotary(x: Tensor) -> Tensor:
-    """Rotate entry pairs of queries or keys x (..., L, e) at position i by i / 10000^(2j/e) (rotary positions)."""
+def apply_rotary(x: Tensor, places: Tensor | None = None) -> Tensor:
+    """Rotate entry pairs of queries or keys x (..., L, e) at position i by i / 10000^(2j/e) (rotary positions).
+
+    `places` (B, L) are other positions of the tokens, for x (B, N, H, L, e).
+    """
     length, width = x.shape[-2:]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
     angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate
+    if places is not None:
+        angle = angle[places][:, None, None]  # (B, 1, 1, L, e/2)
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
+Placing = Literal["", "off", "shuffled"]  # What an intervention does to positions; empty: nothing
 Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of which broadcasts to the whole
 
 
@@ -171,6 +172,9 @@ class Intervention:
     lexical_mean: frozenset[int] = frozenset()
     """Layers whose lexical factor is replaced, for each query, by its mean over the keys. An added term is off, as a
     softmax ignores a value that is equal for all keys."""
+    temperature: float = 1.0  # Divisor of all scores before the softmax
+    positions: Placing = ""
+    """Of the tokens: as trained, none (a part of speech stays), or exchanged among the words of a text."""
     hidden_from: frozenset[tuple[int, int]] = frozenset()  # (layer, token): its output is that of a donor text
     heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): its output is that of a donor text
 
@@ -208,6 +212,12 @@ class Changes:
         for row, component, value in named:
             c[self._index_texts(row), component] = sign * value
         return c
+
+    def scale_scores(self, q: Tensor) -> Tensor:
+        """Return queries (B, N, H, L, e') divided by the temperature of each text's intervention."""
+        if all(each.temperature == 1 for each in self.each):
+            return q
+        return q / q.new_tensor([each.temperature for each in self.each])[:, None, None, None, None]
 
     def find_silent_maps(self, components: int, heads: int, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return which attention maps are switched off and which are replaced by their mean, (R, N, H, 1, 1) each."""

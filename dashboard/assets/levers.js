@@ -176,6 +176,12 @@ export default function ({ data, parentElement, send }) {
     chosen.onclick = () => move({ silent: way });
     return chosen;
   }));
+  // A choice among few ways, such as where the positions come from.
+  const choice = ({ part, label, now, ways: named }) => make("div", { class: "choice" }, make("span", { "aria-hidden": "true" }, label), make("div", { class: "ways", role: "group", "aria-label": label }, ...named.map(([way, name, words]) => {
+    const chosen = make("button", { type: "button", "aria-pressed": way === now, title: words, "data-id": `${part}-${name}` }, name);
+    chosen.onclick = () => move({ [part]: way ? `${part}:${way}` : null });
+    return chosen;
+  })));
   const note = data.note ? [make("span", {}, data.note)] : [];
   const top = make("div", { class: "top" }, make("h2", {}, "Parts"), ...note, ...(main ? [ways()] : []));
   const alone = data.alone.map((lever) => make("div", { class: "alone" }, slider(lever)));
@@ -188,7 +194,7 @@ export default function ({ data, parentElement, send }) {
     if (!data.brief) top.append(back);
     said.push(data.brief ? make("div", { class: "brief" }, back, words) : words);
   } else if (!data.brief || !alone.length) top.append(make("span", {}, data.hint));
-  root.replaceChildren(top, ...said, ...data.grids.flatMap(grid), ...(data.brief ? [] : alone), ...(data.brief ? [] : [make("p", {}, data.full)]));
+  root.replaceChildren(top, ...said, ...data.grids.flatMap(grid), ...(data.brief ? [] : alone), ...(main ? data.choices.map(choice) : []), ...(data.brief ? [] : [make("p", {}, data.full)]));
   fit();
   const again = focused && root.querySelector(`[data-id="${CSS.escape(focused)}"]`);
   if (again) {

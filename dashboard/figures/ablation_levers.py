@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from core.formatting import format_subscript, number, signed
-from core.interpret.model_edits import LARGEST, STRONGEST, Editable, Edits, get_text_editable
+from core.interpret.model_edits import COLDEST, HOTTEST, LARGEST, STRONGEST, Editable, Edits, get_text_editable
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text
@@ -109,6 +109,21 @@ def describe_factors(shown: Levers) -> Iterator[Cells]:
         yield {"part": "s", **about, **span, "high": STRONGEST, "value": lexical, "moved": lexical != 1}
 
 
+def describe_temperature(shown: Levers) -> Cells:
+    """Return the slider of the temperature of attention as plain data."""
+    value = shown.edits.temperature
+    about = {"label": "temperature", "about": "temperature of attention, trained at 1; below it is sharper"}
+    span = {"low": COLDEST, "high": HOTTEST, "step": STEP, "learned": 1.0}
+    return {"part": "t", **about, **span, "value": value, "moved": value != 1}
+
+
+def describe_positions(shown: Levers) -> list[Cells]:
+    """Return the choice of positions as plain data: as trained, off or shuffled; empty if the model reads none."""
+    ways = [["", "trained", "Positions as in training"], ["off", "off", "No word has a position"]]
+    ways.append(["shuffled", "shuffled", "The positions are exchanged among the words"])
+    return [{"part": "pos", "label": "positions", "now": shown.edits.positions, "ways": ways}] * shown.allowed.placed
+
+
 def _describe_curve(shown: Levers, curve: LambdaCurve) -> Cells:
     return {
         "values": [round(value, 4) for value in curve.values],
@@ -191,7 +206,8 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
         said = said.partition(" against")[0] + f"; now {shown.view.label}" * (shown.view.label != shown.trained.label)
     data = {
         "grids": [grid for grid in (_build_grid(shown, paint), _build_gate_grid(shown, paint)) if grid],
-        "alone": list(describe_factors(shown)),
+        "alone": [*describe_factors(shown), *[describe_temperature(shown)] * (not look.projector)],
+        "choices": [] if look.projector else describe_positions(shown),
         "layer": shown.layer + 1,
         "changed": shown.edits.describe_changes(),
         "note": "after your changes" if shown.edits else "",

@@ -102,7 +102,7 @@ def test_link_restores_layer_scale_and_sliders_with_curves_of_the_edited_model(a
     change = {"lambdas": ((0, 1, 0.9),), "lambda_scale": 0.5}
     assert shown(app)[0].startswith(said(asked(runs, **change)))
     assert levers(app)["changed"] == "λ₁ of layer 1 = 0.90, all other λ × 0.50"
-    own, (every,) = sliders(levers(app)), levers(app)["alone"]
+    own, (every, _) = sliders(levers(app)), levers(app)["alone"]
     for part, wanted in {"l2c2": ((0, 1, 0.9), (1, 2, 1.0)), "l1c1": ((0, 1, 1.0),)}.items():
         chances, p = own[part]["curve"]["chances"], asked(runs, **change | {"lambdas": wanted})["positive"]
         assert own[part]["curve"]["values"][-1] == 1.0 and chances[-1] == pytest.approx(p, abs=1e-4)

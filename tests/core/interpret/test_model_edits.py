@@ -65,7 +65,14 @@ def test_a_part_is_off_or_at_its_mean_but_not_both():
 
 
 RICH = dataclasses.replace(
-    PARTS, low=-1.0, tokens=("a", "b"), pieces=(("<a", "a>"), ("<b", "b>")), mixed=True, gated=2, lexical="add"
+    PARTS,
+    low=-1.0,
+    tokens=("a", "b"),
+    pieces=(("<a", "a>"), ("<b", "b>")),
+    mixed=True,
+    gated=2,
+    lexical="add",
+    placed=True,
 )
 CHANGES = {
     "l1c1:-0.25,l2c2:1": {"lambdas": ((0, 1, -0.25), (1, 2, 1.0))},
@@ -76,6 +83,8 @@ CHANGES = {
     "g1.2:0,g2.1:0.5": {"gates": ((0, 1, 0.0), (1, 0, 0.5))},
     "s:2.5": {"lexical_scale": 2.5},
     "s2,s1:mean": {"lexical_off": frozenset({1}), "lexical_mean": frozenset({0})},
+    "t:0.5": {"temperature": 0.5},
+    "pos:shuffled": {"positions": "shuffled"},
     "n1.2,n2.1": {"pieces_off": frozenset({(0, 1), (1, 0)})},
 }
 
@@ -103,6 +112,8 @@ def test_edits_round_trip_in_any_order():
         ("l1c1:2", "λ from −1.0 to 1.0 (l1c1:1, all: l:0.5)"),
         ("g1.3:0", "gates of tokens 1 to 2 from 0 to 1 (g1.1:0)"),
         ("s:4", "a lexical term (s:0 to s:3, of a layer: s1)"),
+        ("t:0", "the temperature of attention (t:0.1 to t:4)"),
+        ("pos:last", "positions (pos:off, pos:shuffled)"),
         ("n1.3", "pieces of words (n1.1, or word=piece)"),
         ("mix", "TF-IDF mixed in (mix.0)"),
     ],
@@ -211,4 +222,4 @@ def test_the_lambda_range_contains_learned_values(preset, own, low, high):
 
 def test_plain_attention_has_heads_and_one_component():
     model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
-    assert get_editable(model, LearnedLambdas((), False)) == Editable(3, 4, 1, 0.0, 1.5)
+    assert get_editable(model, LearnedLambdas((), False)) == Editable(3, 4, 1, 0.0, 1.5, placed=True)

@@ -80,8 +80,24 @@ def test_gate_is_closed_by_its_cell_and_lexicon_has_a_slider():
     assert grid["columns"] == ["1", "2", "all", "lexicon"]
     lexicon = grid["rows"][0]["cells"][3]
     assert (lexicon["parts"], lexicon["push"], lexicon["off"]) == ({"s1": "s1"}, "+0.10", False)
-    (strength,) = data["alone"]
+    strength, temperature = data["alone"]
+    assert (temperature["part"], temperature["value"], temperature["moved"]) == ("t", 1.0, False)
     assert (strength["part"], strength["value"], strength["learned"], strength["moved"]) == ("s", 0.5, 1.0, True)
+
+
+def test_temperature_and_positions_are_levers_but_not_in_large_print():
+    can, edits = Editable(1, 2, 1, 0, 1, placed=True), Edits(temperature=0.5, positions="shuffled")
+    shape = shown(PLAIN, can, edits=edits)
+    data = _draw_levers(shape, Look()).data
+    (slider,), (choice,) = data["alone"], data["choices"]
+    assert (slider["low"], slider["high"], slider["value"], slider["moved"]) == (0.1, 4.0, 0.5, True)
+    assert (choice["part"], choice["now"]) == ("pos", "shuffled")
+    assert [way for way, _, _ in choice["ways"]] == ["", "off", "shuffled"]
+    assert data["changed"] == "attention temperature = 0.50, positions shuffled"
+    assert can.update_link(edits.encode_line(), {"pos": "pos:off", "t": None}) == Edits(positions="off")
+    large = _draw_levers(shape, Look(projector=True)).data
+    assert large["alone"] == [] == large["choices"]
+    assert _draw_levers(shown(PLAIN, Editable(1, 2, 1, 0, 1)), Look()).data["choices"] == []
 
 
 def test_effects_are_of_the_edited_model_and_name_the_trained_ones():
@@ -127,7 +143,7 @@ def test_mean_ablation_of_gates_uses_the_layer_mean_and_lexicons_have_a_row():
     assert cell["parts"] == {"g1.2": "g1.2:0.375"} and cell["push"] == "−0.20"
     row = data["grids"][0]["rows"][-1]
     assert (row["label"], row["span"], row["cells"][0]["parts"]) == ("lexicon", 3, {"s1": "s1:mean"})
-    assert row["cells"][0]["push"] == "+0.12" and data["alone"] == []
+    assert row["cells"][0]["push"] == "+0.12" and [each["part"] for each in data["alone"]] == ["t"]
     edits = Edits(gates=((0, 1, 0.375),), lexical_off=(0,))
     data = _draw_levers(shown([*TWO, gate, lexical], can, **given, edits=edits), Look()).data
     assert data["grids"][1]["rows"][0]["cells"][0]["off"] is False, "half open is not closed"
@@ -147,7 +163,7 @@ def test_lambda_slider_has_its_curve_and_one_slider_scales_all_lambdas():
     points = {"values": [0.0, 0.25, 0.5, 1.0], "chances": [0.5, 0.25, 0.125, 0.75]}
     assert slider["curve"] == {**points, "start": 0.5, "half": True, "what": "P(positive)"}
     assert (slider["learned"], slider["value"], slider["moved"]) == (0.25, 0.12, False)  # half of the learned value
-    (every,) = data["alone"]
+    every, _ = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
     assert ". Curve: P(positive)." in data["full"] and "box: start" in data["full"]
