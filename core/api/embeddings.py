@@ -74,25 +74,44 @@ def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = 
     return error_analysis.clusters.report_clusters(table, found)
 
 
-def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
+def layers(
+    run: RunName,
+    *,
+    split: Split = "",
+    against: Annotated[str, CliArgument(metavar="RUN")] = "",
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
     """Measure how well the classes are separated in each layer: silhouette, and purity of neighbourhoods.
 
     The vector of a text in a layer is the mean of its token vectors. The result is stored in the cache of the machine.
 
+    Args:
+        against: Also compare each layer with those of another run on the same data, by linear CKA.
+
     Returns:
         `run`, `split`; `n` rows, a stratified sample `of` all; `neighbours`, ten; `stages`, the first layer first:
-        `name`, `width`, mean `silhouette` by true class (Euclidean), and `purity`: the mean share of nearest neighbours
-        with the same true class (with several labels per text: the same set of labels); `chance`: the purity of random
-        neighbours; `reason`: why there is no silhouette.
+        `name`, `width`, mean `silhouette` by true class (Euclidean) with its 95 % `interval`, and `purity`: the mean
+        share of nearest neighbours with the same true class (with several labels per text: the same set of labels);
+        `chance`: the purity of random neighbours; `reason`: why there is no silhouette; `cka`, None without another
+        run: its `run`, common `rows`, `stages` of both and `values`, a row for each stage of `run`.
     """
     store = store or RunStore()
     there = runs.predictions.list_evaluated_splits(store.get_path(run))
     usual = "test" if "test" in there else next(reversed(there), "test")
     here = runs.projections.LayerFiles.from_run(store, run, split or usual)
     found, _ = here.read_or_compute(on_progress)
+    cka = None
+    if against:
+        other = runs.projections.LayerFiles.from_run(store, against, here.split)
+        other.read_or_compute(on_progress)
+        alike = runs.projections.compare_layers(here, other)
+        both = [list(alike.first), list(alike.second)]
+        cka = {"run": against, "rows": alike.rows, "stages": both, "values": alike.values.tolist()}
     return {
         "run": run,
         "split": here.split,
+        "cka": cka,
         "n": len(found.rows),
         "of": found.total,
         "neighbours": evaluation.projection.NEIGHBORS,
@@ -198,10 +217,17 @@ def print_layers(result: dict[str, Any]) -> None:
     """Print how well the classes are separated in each layer of a model."""
     of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
     say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
-    tabulate(result["stages"], {"stage": "name", "silhouette": "silhouette", "purity": "purity"}, "stage")
+    columns = {"stage": "name", "silhouette": "silhouette", "interval": lambda each: write_ends(each["interval"])}
+    tabulate(result["stages"], {**columns, "purity": "purity"}, "stage")
     say(f"{format_decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
     if result["reason"]:
         say(f"{result['reason']}.", head="No silhouette: ")
+    if cka := result["cka"]:
+        say(f"linear CKA with the layers of {cka['run']}, n = {count(cka['rows'])}")
+        own, other = cka["stages"]
+        lines = zip(own, cka["values"], strict=True)
+        rows = [{"stage": name, **dict(zip(other, row, strict=True))} for name, row in lines]
+        tabulate(rows, ("stage", *other), "stage")
 
 
 def print_neighbours(result: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from core import behavioral_tests, evaluation, interpret, runs
 from core.api import options
 from core.api.prediction import describe_text, open_text
-from core.api.printing import escape_controls, out, say, say_edit, tabulate, write_rho
+from core.api.printing import escape_controls, out, say, say_edit, tabulate, write_ends, write_rho
 from core.api.runs import runs_predictions
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
@@ -47,8 +47,8 @@ def agreement(
         `run`, `split`, `wrong`, `found` (number of rows), `drawn`, `seed`; `methods`, for `attention`, `collapse`,
         `gradient` and `integrated` if the model supports them: `method`, `texts`, `same` (number of texts in which the
         method's top word is the most needed one), `chance` (the share for a random word: the mean of 1 / words), `rho`
-        (mean Spearman correlation with deletion, or None), `ranked` (texts with at least three words whose values are
-        not all equal).
+        (mean Spearman correlation with deletion, or None) with its 95 % `rho_interval` (a bootstrap), `ranked` (texts
+        with at least three words whose values are not all equal).
     """
     store = store or RunStore()
     if limit < 0:
@@ -187,6 +187,7 @@ def print_agreement(result: dict[str, Any]) -> None:
         "": lambda each: whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
         "by chance": lambda each: "–" if each["chance"] is None else percent(each["chance"]),
         "mean ρ": lambda each: write_rho(each["rho"]),
+        "interval": lambda each: write_ends(each["rho_interval"]),
         "over": lambda each: count(each["ranked"]),
     }
     tabulate(result["methods"], columns)

@@ -59,9 +59,14 @@ def find_signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
     return {name: np.array(has, bool) for name, has in found.items()}
 
 
+def find_words(text: str) -> list[str]:
+    """Return the words of a text in order, in lower case, with straight apostrophes."""
+    return _WORD.findall(text.replace("’", "'").lower())
+
+
 def collect_words(texts: Sequence[str]) -> list[set[str]]:
     """Return the distinct words of each text, in lower case, with straight apostrophes."""
-    return [set(_WORD.findall(text.replace("’", "'").lower())) for text in texts]
+    return [set(find_words(text)) for text in texts]
 
 
 def match_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
@@ -84,7 +89,7 @@ def explain_language(code: str) -> str:
     return f"its words are known in {', '.join(NAMES[each] for each in LANGUAGES)}; these texts are in {own}"
 
 
-_SIGN = {"negative": -1, "positive": 1}
+SIDES = {"negative": -1, "positive": 1}
 
 
 def find_disagreement(table: PredictionTable, words: Sequence[set[str]], language: str) -> np.ndarray | str:
@@ -101,18 +106,18 @@ def find_disagreement(table: PredictionTable, words: Sequence[set[str]], languag
         return "there is no lexicon for these texts; the run was trained without one, and VADER's is English"
     try:
         sides = find_polarities(record.run, record.classes, order=record.classes if record.ordered else ())
-        valences = [_read_valences(name) for name in names]
+        valences = [read_valences(name) for name in names]
     except InputError as error:
         return f"{error}".partition(";")[0]
     except SentiscopeError as error:
         return str(error)
-    of_class = np.array([_SIGN.get(sides[each] or "", 0) for each in record.classes])
+    of_class = np.array([SIDES.get(sides[each] or "", 0) for each in record.classes])
     said = np.sign([sum(valence.get(word, 0.0) for word in each for valence in valences) for each in words])
     return said * of_class[table.true.argmax(1)] < 0
 
 
 @functools.cache
-def _read_valences(name: str) -> dict[str, float]:
+def read_valences(name: str) -> dict[str, float]:
     """Return the valence of each lower-case word of a lexicon: positive minus negative count."""
     found: dict[str, float] = {}
     for word, (positive, _, negative) in read_lexicon(name):

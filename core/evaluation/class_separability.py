@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.evaluation.inference import OnBatch, get_device, ignore_progress, switch_to_eval
+from core.evaluation.intervals import compute_mean_interval
 from core.evaluation.metrics import SEVERAL
 from core.evaluation.projection import compute_purity, draw_rows
 from core.models.encoder import EncoderClassifier
@@ -127,12 +128,19 @@ def read_layers(
     return found
 
 
-def measure_separability(vectors: np.ndarray, labels: np.ndarray) -> tuple[float | None, float | None]:
-    """Return the mean silhouette and the neighbour purity of text vectors by true class; None where undefined."""
+def measure_separability(
+    vectors: np.ndarray, labels: np.ndarray
+) -> tuple[float | None, float | None, list[float] | None]:
+    """Return mean silhouette and neighbour purity of text vectors by true class, and the silhouette's 95 % interval.
+
+    None where undefined. The interval is a bootstrap over the texts' own silhouettes.
+    """
     pure = compute_purity(vectors, labels)
-    several = np.ndim(labels) == 2
-    mean = None if several else compute_silhouettes(vectors.astype(np.float64), labels, ()).overall
-    return mean, None if pure is None else float(pure.mean())
+    mean, interval = None, None
+    if np.ndim(labels) == 1:
+        found = compute_silhouettes(vectors.astype(np.float64), labels, ())
+        mean, interval = found.overall, compute_mean_interval(found.samples)
+    return mean, None if pure is None else float(pure.mean()), interval
 
 
 def explain_no_silhouette(labels: np.ndarray) -> str:

@@ -164,6 +164,15 @@ def draw_resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.n
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
 
 
+def compute_mean_interval(values: Sequence[float] | np.ndarray, seed: int = 0) -> list[float] | None:
+    """Return the 95 % percentile bootstrap interval of a mean over rows; None without rows, or if all are equal."""
+    rows = np.asarray(values, float)
+    if not len(rows):
+        return None
+    drawn = [weights @ rows / len(rows) for weights in draw_resamples(len(rows), seed)]
+    return compute_percentiles(np.concatenate(drawn))
+
+
 def compute_class_intervals(labels: np.ndarray, predicted: np.ndarray) -> list[dict[str, list[float]]]:
     """Return the 95 % intervals [low, high] of each class's precision, recall and F1, in the order of the classes.
 

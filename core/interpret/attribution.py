@@ -15,6 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from core.evaluation.inference import Predictions
+from core.evaluation.intervals import compute_mean_interval
 from core.exceptions import InputError
 from core.formatting import count
 from core.interpret import attribution_math
@@ -394,6 +395,7 @@ class DeletionAgreement:
     chance: float | None  # Expected share for a random word, the mean of 1 / words; None without texts
     rho: float | None  # Mean of Spearman's rho over the texts that have one; None without any
     ranked: int  # Texts with Spearman's rho: at least three words, with unequal values
+    rho_interval: list[float] | None = None  # 95 % of that mean, a bootstrap over texts; None: none, or all equal
 
 
 def compare_with_deletion(
@@ -420,5 +422,6 @@ def compare_with_deletion(
     for name in named:
         of_chance, of_rho = (float(np.mean(each[name])) if each[name] else None for each in (chance, rho))
         agreed = len(same[name]), sum(same[name])
-        found.append(DeletionAgreement(name, *agreed, of_chance, of_rho, len(rho[name])))
+        interval = compute_mean_interval(rho[name])
+        found.append(DeletionAgreement(name, *agreed, of_chance, of_rho, len(rho[name]), interval))
     return found

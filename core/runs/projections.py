@@ -188,7 +188,7 @@ def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgres
     return dataclasses.replace(made, rows=space.rows[made.rows])
 
 
-VERSION = 1  # increased when the same run gives other results
+VERSION = 2  # increased when the same run gives other results
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -199,6 +199,7 @@ class LayerStage(msgspec.Struct):
     width: int
     silhouette: Annotated[float, msgspec.Meta(ge=-1, le=1)] | None  # mean by true class, Euclidean
     purity: Share | None  # mean share of the ten nearest neighbours with the same true class; None for few sentences
+    interval: tuple[float, float] | None = None  # 95 % interval of the silhouette, a bootstrap over the sentences
 
 
 class Layers(msgspec.Struct):
@@ -292,3 +293,35 @@ class LayerFiles(Analysis[Layers]):
             return np.array(known.rows, np.int64), found[names.index(stage)]
         except (OSError, ValueError, IndexError, MemoryError) as error:
             raise RunDamaged(f"{path}: cannot be read: {error}; remove it, and the layers are read again") from error
+
+
+class LayerSimilarity(NamedTuple):
+    """Linear CKA between the layers of two runs, over the sentences that both have read."""
+
+    first: tuple[str, ...]  # stages of the one run
+    second: tuple[str, ...]
+    values: np.ndarray  # (stages, stages) in [0, 1]; NaN where all vectors of a layer are equal
+    rows: int
+
+
+def compare_layers(first: LayerFiles, second: LayerFiles) -> LayerSimilarity:
+    """Compare the stored layers of two runs by linear CKA on the same sentences of a split.
+
+    Raises InputError for runs on other data or splits, NotAvailable if the layers of one have not been read.
+    """
+    records = [each.store.read(each.run) for each in (first, second)]
+    if first.split != second.split or records[0].data_fingerprint != records[1].data_fingerprint:
+        raise InputError(f"{first.run} and {second.run} are not of the same sentences")
+    stages, vectors, kept = [], [], []
+    for each in (first, second):
+        known = each.read()
+        names = tuple(stage.name for stage in known.stages[:-1]) if known else ("embedding",)
+        loaded = [each.load_vectors(name) for name in names]  # raises if there is no file
+        stages.append(names)
+        vectors.append([found for _, found in loaded])
+        kept.append(loaded[0][0])
+    rows, *places = np.intersect1d(*kept, return_indices=True)
+    own, other = ([found[place] for found in each] for each, place in zip(vectors, places, strict=True))
+    cka = evaluation.similarity.compute_cka
+    values = np.array([[np.nan if (found := cka(a, b)) is None else found for b in other] for a in own])
+    return LayerSimilarity(stages[0], stages[1], values, len(rows))

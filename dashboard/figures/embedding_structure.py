@@ -30,7 +30,7 @@ from dashboard.figures.embeddings import SPACE, SentenceMap, name_map, read_map_
 from dashboard.figures.figure import FREE, LONGEST, Figure, QuietOption, Source, make_interval_figure
 from dashboard.figures.filtering import ORDER, SELECT, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import Panels
+from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, build_template, color_classes, spread_labels
 
 LEAST = 2  # fewest sentences whose common neighbours are counted
@@ -182,9 +182,12 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
         if None in (values := [getattr(each, name) for each in stages]):
             continue
         ends[name] = (values[-1], color)
+        ranges = [each.interval for each in stages]
+        spans = make_whiskers(values, ranges, look.scale_size(1.4)) if name == "silhouette" and all(ranges) else None
         figure.add_scatter(
             x=places,
             y=values,
+            error_y=spans,
             mode="lines+markers+text",
             text=[number(value, 2) for value in values],
             textposition="top center",
@@ -211,8 +214,11 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
 
 def build_depths_table(shown: Depths) -> pd.DataFrame:
     """Return the class separation after each model layer as a table: vector width, silhouette, neighbour purity."""
-    rows = [(each.name, each.width, each.silhouette, each.purity) for each in shown.layers.stages]
-    table = pd.DataFrame(rows, columns=["stage", "width", "silhouette", "purity"])
+    rows = [
+        (each.name, each.width, each.silhouette, *(each.interval or (None, None)), each.purity)
+        for each in shown.layers.stages
+    ]
+    table = pd.DataFrame(rows, columns=["stage", "width", "silhouette", "low", "high", "purity"])
     return table.assign(n=len(shown.layers.rows), purity_by_chance=shown.layers.chance)
 
 
@@ -229,7 +235,7 @@ MAP_LAYERS: Figure[Depths] = Figure(
     note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
     reading=lambda shown: (
         f"Purity: share of the {NEIGHBORS} nearest sentences with the same class (dotted: by chance). Silhouette: 1 "
-        "for separate classes, 0 for overlap."
+        "for separate classes, 0 for overlap; whiskers: 95 %."
         + (f" No silhouette: {shown.layers.reason}." if shown.layers.reason else "")
     ),
     how="The input of the first layer and the output of each layer: the mean of a text's own tokens; *head* is what "

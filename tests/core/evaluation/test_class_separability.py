@@ -138,7 +138,8 @@ def test_separability_equals_scikit_learn():
     random = np.random.default_rng(0)
     labels = np.arange(80) % 2
     points = (random.normal(size=(80, 6)) + labels[:, None]).astype(np.float32)
-    silhouette, purity = measure_separability(points, labels)
+    silhouette, purity, (low, high) = measure_separability(points, labels)
+    assert low < silhouette < high and high - low < 0.2
     rows = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(return_distance=False)
     assert silhouette == pytest.approx(silhouette_score(points, labels), abs=1e-6)
     assert purity == pytest.approx((labels[rows] == labels[:, None]).mean())
