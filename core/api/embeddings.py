@@ -217,7 +217,11 @@ def print_layers(result: dict[str, Any]) -> None:
     """Print how well the classes are separated in each layer of a model."""
     of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
     say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
-    columns = {"stage": "name", "silhouette": "silhouette", "interval": lambda each: write_ends(each["interval"])}
+    columns: dict[str, Any] = {
+        "stage": "name",
+        "silhouette": "silhouette",
+        "interval": lambda each: write_ends(each["interval"]),
+    }
     tabulate(result["stages"], {**columns, "purity": "purity"}, "stage")
     say(f"{format_decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
     if result["reason"]:

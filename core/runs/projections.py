@@ -271,7 +271,9 @@ class LayerFiles(Analysis[Layers]):
         found = []
         for place, (name, points) in enumerate(places):
             tell("measuring the layers", 0.8 + 0.2 * place / len(places))
-            found.append(LayerStage(name, points.shape[1], *how.measure_separability(points, labels[rows])))
+            mean, pure, ends = how.measure_separability(points, labels[rows])
+            interval = None if ends is None else (ends[0], ends[1])
+            found.append(LayerStage(name, points.shape[1], mean, pure, interval))
         write_bytes(self.get_path("npy"), pack_array(read))
         chance = evaluation.projection.compute_chance_purity(labels[rows])
         return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, how.explain_no_silhouette(labels))
@@ -320,7 +322,7 @@ def compare_layers(first: LayerFiles, second: LayerFiles) -> LayerSimilarity:
         stages.append(names)
         vectors.append([found for _, found in loaded])
         kept.append(loaded[0][0])
-    rows, *places = np.intersect1d(*kept, return_indices=True)
+    rows, *places = np.intersect1d(kept[0], kept[1], return_indices=True)
     own, other = ([found[place] for found in each] for each, place in zip(vectors, places, strict=True))
     cka = evaluation.similarity.compute_cka
     values = np.array([[np.nan if (found := cka(a, b)) is None else found for b in other] for a in own])

@@ -182,8 +182,9 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
         if None in (values := [getattr(each, name) for each in stages]):
             continue
         ends[name] = (values[-1], color)
-        ranges = [each.interval for each in stages]
-        spans = make_whiskers(values, ranges, look.scale_size(1.4)) if name == "silhouette" and all(ranges) else None
+        ranges = [each.interval for each in stages if each.interval]
+        whole = name == "silhouette" and len(ranges) == len(stages)
+        spans = make_whiskers(values, ranges, look.scale_size(1.4)) if whole else None
         figure.add_scatter(
             x=places,
             y=values,

@@ -13,7 +13,7 @@ from core.formatting import count, number
 from core.runs.projections import LayerFiles, LayerSimilarity, compare_layers
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.theme import Look, build_template, choose_text_color, make_sequential_scale
+from dashboard.figures.theme import Look, blend_colors, build_template, choose_text_color, make_sequential_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def draw_similarity(shown: SimilarLayers, look: Look) -> go.Figure:
             value = float(found.values[row, column])
             if np.isnan(value):
                 continue
-            color = choose_text_color(t, t.ink_scale[round(5 * value)])
+            color = choose_text_color(t, blend_colors(t.paper, t.ink, value))
             figure.add_annotation(
                 x=other, y=own, text=number(value, 2), showarrow=False, font={"color": color, "size": size(15)}
             )
@@ -71,11 +71,9 @@ def draw_similarity(shown: SimilarLayers, look: Look) -> go.Figure:
 
 
 def describe_similarity(shown: SimilarLayers) -> str:
-    """Return the two layers that are most alike, as a sentence."""
-    values = np.nan_to_num(shown.found.values, nan=-1.0)
-    row, column = np.unravel_index(int(values.argmax()), values.shape)
-    first, second = shown.found.first[row], shown.found.second[column]
-    return f"Most alike: {first} and {second}, CKA {number(float(values[row, column]), 2)}."
+    """Return how alike the last layers of both runs are, as a sentence."""
+    value = float(shown.found.values[-1, -1])
+    return f"Last layers: {'all vectors are equal' if np.isnan(value) else f'CKA {number(value, 2)}'}."
 
 
 CKA = Figure(
