@@ -21,8 +21,8 @@ def opened(page: Page, address: str, link: str) -> None:
     see(page.locator(".levers table").first)
 
 
-FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "differential", "ndt-01-n3")
-FAMILIES += ("ndt-pm1-n2",)
+FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "ndt-pm1-n2", "differential")
+FAMILIES += ("ndt-01-n3",)  # the last, which has three layers, stays open
 THREE = ("lexical-last", "differential", "ndt-01-n3")  # the levers of three layers
 EDITED = ("ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1", "sentiformer&edit=g3.2:0.3")
 
