@@ -39,6 +39,7 @@ HOW = "Add pages with “Add to talk”, or paste their addresses here."
 ASKED, ADDED = "present-asked", "talk-added"  # session keys: what a key of the presenter asks for, what was added
 STRIP, BUTTONS = "present", "talk"  # components
 POLL_SECONDS, PATIENCE = 2.0, 60.0
+OF_SPLIT = "performance", "errors", "compare", "embeddings"  # pages whose exhibit is of one split
 OTHER = "Press → for the next, g for a page, Esc to leave."
 Values = Mapping[str, str | list[str]]
 
@@ -71,6 +72,9 @@ def show_exhibit(page: str) -> None:
     elif page == "compare" and (lost := _list_missing(values)):
         many = f"No finished run “{'”, “'.join(lost):.120}” is here. Compare other runs, or remove the link. {OTHER}"
         show_problem("This comparison cannot be shown", many)
+    elif page in OF_SPLIT and (asked := _find_unknown_split(record, values)):
+        known = join_names(data.list_splits(record.run))
+        show_problem(f"“{asked:.60}” is not a split of this run", f"It has {known}. Correct the link. {OTHER}")
     elif record.status in ("queued", "running"):
         st.fragment(_show_figure, run_every=POLL_SECONDS)(page, record.run, values)
     else:
@@ -207,8 +211,8 @@ def _make_source(page: str, record: RunRecord, values: Values) -> Source:
         if edit := str(values.get(state.EDIT, "")):
             edits = data.load_model(record.run).parse_edits(text, edit)
     splits = data.list_splits(record.run)
-    asked = str(values.get(state.SPLIT, ""))
-    split = asked if asked in splits else selection.get_default_split(splits) if splits else ""
+    split = str(values.get(state.SPLIT, "")) if splits else ""
+    split = split or (selection.get_default_split(splits) if splits else "")
     others: Sequence[RunRecord] = ()
     if page == "compare":
         record, *others = _list_compared(record, values)
@@ -218,6 +222,12 @@ def _make_source(page: str, record: RunRecord, values: Values) -> Source:
     return Source(
         record, data, others=others, split=split, text=text, edits=edits, choices=choices, author=state.get_author()
     )
+
+
+def _find_unknown_split(record: RunRecord, values: Values) -> str:
+    """Return the split that a link names although the run has others; empty if there is none."""
+    asked, splits = str(values.get(state.SPLIT, "")), data.list_splits(record.run)
+    return asked if splits and asked not in splits else ""
 
 
 def _get_compared(values: Values) -> list[str]:

@@ -33,6 +33,7 @@ Ramps = tuple[Sequence[str], Sequence[str]]
 CONTENT = "words only"
 SHOWN, BRIEFLY = 60, 24  # most words of a long text on a page and on a projector: those with the largest effects
 NAMED = 6  # most unknown words that are named
+ONE_LINE = 130  # characters of the explanation on a projector, where a second line would push the figure down
 
 
 def find_full_color(pushes: Iterable[float]) -> float:
@@ -177,8 +178,11 @@ def _make_ramp(tokens: Tokens, color: str) -> Sequence[str]:
     return [blend_colors(tokens.paper, color, step / STEPS) for step in range(STEPS + 1)]
 
 
-def explain_answer(shown: WordView) -> list[tuple[str, str]]:
-    """Explain a prediction by its most important word and the unknown words, as (kind, words) parts of a sentence."""
+def explain_answer(shown: WordView, most: float = np.inf) -> list[tuple[str, str]]:
+    """Explain a prediction by its most important word and the unknown words, as (kind, words) parts of a sentence.
+
+    `most`: the number of characters beyond which sentences about attention are left out.
+    """
     found, pushes = shown.pushed.found, shown.pushes
     said, two = shown.view.label, not _is_not_binary(shown.record)
     favor = pushes * (-1 if two and said != shown.target else 1)
@@ -201,7 +205,10 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         fate = blank if shown.view.pieces is None else "read in pieces"
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
         line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {fate}. ")]
-    return [*line, *(("", said) for said in compare_attention(shown, place))]
+    for said in compare_attention(shown, place):
+        if sum(len(words) for _, words in line) + len(said) <= most:
+            line.append(("", said))
+    return line
 
 
 def compare_attention(shown: WordView, named: int = -1) -> list[str]:
@@ -218,8 +225,7 @@ def compare_attention(shown: WordView, named: int = -1) -> list[str]:
     effect = "" if named == shown.counted[most[1]] else f", largest effect: {needed}"
     found = f"Most attention and effect: {read}" if most.same else f"Most attention: {read}{effect}"
     test = shown.pushed.found.tests.get("attention")  # of all words
-    agrees = "" if test is None else f"{test.describe('Attention', 'effect', brief=True)}. "
-    return [f"{found}. {agrees}"]
+    return [f"{found}. ", *([] if test is None else [f"{test.describe('Attention', 'effect', brief=True)}. "])]
 
 
 def _is_not_binary(record: RunRecord) -> bool:
@@ -250,7 +256,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
     data = {
         "items": list(_list_items(shown, read, top, (towards, away), t, BRIEFLY if look.projector else SHOWN)),
         "reads": read is not None,
-        "cause": explain_answer(shown),
+        "cause": explain_answer(shown, ONE_LINE if look.projector else np.inf),
         "legend": {
             "ends": [others, f"towards {found.target}"],
             "ramp": [*reversed(away[1:]), *towards] if away else list(towards),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 from browsing import enter, is_in_window, looks, open_page, see, settle, violations, visit
+from first_screen import EMPTY, make_link
 from playwright.sync_api import Page, expect
 
 from core.config import compose
@@ -313,3 +314,54 @@ def test_no_animation_runs_on_a_loaded_page_with_reduced_motion(browser, first_s
         assert page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches")
         assert page.evaluate(RUNNING) == [], path
     context.close()
+
+
+DEEPEST = "let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;"
+LISTED = """() => {
+  const controls = "button, a[href], input, select, textarea, summary, [role=slider], [role=tab], tr[tabindex]";
+  const inside = (node) => [...node.querySelectorAll("*")].flatMap((e) =>
+    [...(e.matches(controls) ? [e] : []), ...(e.shadowRoot ? inside(e.shadowRoot) : [])]);
+  const shown = (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && !e.disabled;
+  const first = (box) => box.width > 1 && box.height > 1 && box.top < 900;
+  const all = inside(document.querySelector("[data-testid=stMain]"));
+  window.describe = (e) => e.tagName + " " + (e.ariaLabel || e.innerText || e.value);
+  window.left = new Map(all.filter((e) => shown(e) && first(e.getBoundingClientRect())).map((e) => [describe(e), e]));
+}"""
+"""Remember the controls of the first screen, 900 pixels of a window so high that nothing scrolls."""
+STOP = f"""() => {{ {DEEPEST}
+  if (e === document.body) return null;
+  const within = "[role=radiogroup], [role=group], [role=toolbar], table, [class*=st-key-]"; // arrows from here
+  const group = e.closest(within);
+  left.delete(describe(e)); // by its name: a figure that is drawn again has new elements
+  for (const [name, each] of left) if (group && each.closest(within) === group) left.delete(name);
+  const box = (e.closest("input")?.closest("[role=group]") ?? e).getBoundingClientRect(); // with its outline
+  window.drawn = !e.closest("canvas, td"); // the chosen cell of a table keeps its frame
+  return [describe(e), Math.max(0, box.x - 5), Math.max(0, box.y - 5), box.width + 10, box.height + 10];
+}}"""
+WALKED = ("runs", "performance", "errors", "compare", "behave", "embeddings", "papers", "data", "models", "train")
+WALKED += ("sweeps", "sentence", "steps", "lambdas", "lessons", "lesson", "start")
+
+
+def test_tab_reaches_each_control_of_a_first_screen_with_visible_focus(browser, first_server):
+    page, _ = visit(browser, first_server)
+    page.set_viewport_size({"width": 1440, "height": 3000})
+    for path in WALKED:
+        open_page(page, f"{first_server}/{make_link(path, 'starter-ndt-01-n3')}")
+        page.wait_for_function(f"!({EMPTY})()")
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Skip to main content")).to_be_focused()
+        page.keyboard.press("Enter")
+        page.evaluate(LISTED)
+        for _ in range(150):  # a trap would never end
+            page.keyboard.press("Tab")
+            stop = page.evaluate(STOP)
+            if stop is None:
+                break
+            name, *box = stop
+            around = dict(zip(("x", "y", "width", "height"), box, strict=True))
+            focused = page.screenshot(clip=around)
+            page.evaluate(f"() => {{ {DEEPEST} window.now = e; e.blur(); }}")
+            seen = page.screenshot(clip=around) != focused or not page.evaluate("drawn")
+            assert seen, (path, name)
+            page.evaluate("() => window.now.focus({ focusVisible: true })")
+        assert stop is None and page.evaluate("() => [...left.keys()]") == [], path

@@ -220,6 +220,8 @@ def test_a_page_without_a_finding_and_a_run_that_is_gone_say_so(app, runs):
     assert strip(app)["at"] == -1 and 's-finding" aria-live' not in words(app)
     assert "Data cannot be presented" in words(app) and "Papers and Train can. Press →" in words(app)
     assert "Its run “gone” is gone." in text_of(opened(app, "errors", run="gone", present="1"))
+    shown = text_of(opened(app, "performance", run="finished", split="nope", present="1"))
+    assert "“nope” is not a split of this run" in shown and "It has validation and test." in shown
 
 
 def test_a_split_of_a_link_that_is_not_there_is_named_until_another_page_opens(app, runs):

@@ -127,6 +127,8 @@ def test_attended_and_important_words_are_compared_and_stop_words_lead_only_if_c
     line = join_text(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
     agrees = "Attention and effect: no clear relation (ρ = −0.11)"
     assert line.endswith(f"Most attention: “a”, largest effect: “never”. {agrees}. ")
+    short = join_text(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test), len(line) - 1))
+    assert short == line.removesuffix(f"{agrees}. ")
     line = join_text(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most attention and effect: “never”. ")
     assert "Most attention" not in join_text(explain_answer(shown({"never": -2.0}, attention=(1.0,))))
