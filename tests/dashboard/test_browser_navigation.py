@@ -339,7 +339,7 @@ STOP = f"""() => {{ {DEEPEST}
   return [describe(e), Math.max(0, box.x - 5), Math.max(0, box.y - 5), box.width + 10, box.height + 10];
 }}"""
 WALKED = ("runs", "performance", "errors", "compare", "behave", "embeddings", "papers", "data", "models", "train")
-WALKED += ("sweeps", "sentence", "steps", "lambdas", "lessons", "lesson", "start")
+WALKED += ("sweeps", "sentence", "steps", "attention", "lessons", "lesson", "start")
 
 
 def test_tab_reaches_each_control_of_a_first_screen_with_visible_focus(browser, first_server):
