@@ -38,6 +38,8 @@ PROBABLE = ("roc_auc", "average_precision", "loss", "ece")
 DIGITS = 5
 RECIPE = "recipe"
 """Not a setting: the fine-tuning recipe of a cell."""
+EDIT = "edit"
+"""Not a setting: what `evaluate --edit` changes in the trained model of a cell, to predict the test split again."""
 Line = dict[str, Any]
 
 
@@ -182,6 +184,7 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     import pandas as pd
 
     from core.runs.configuration import configure_with_recipe
+    from core.runs.load import load_run
     from core.runs.record import EVALUATION, PREDICTIONS
     from core.runs.store import RunStore
     from core.runs.training_jobs import execute
@@ -190,7 +193,7 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     settings = {
         name: os.path.expandvars(value) if isinstance(value, str) else value for name, value in cell.settings.items()
     }
-    recipe = settings.pop(RECIPE, "")
+    recipe, edit = settings.pop(RECIPE, ""), settings.pop(EDIT, "")
     settings |= {"training.device": device, "training.threads": 1, "training.seed": cell.seed}
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder))
@@ -202,6 +205,8 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
         except SentiscopeError as error:
             return line | {"failed": str(error)}, {}
         table = pd.read_parquet(store.get_path("cell") / EVALUATION / "test" / PREDICTIONS)
+        if edit:
+            line |= _predict_edited(load_run(store, "cell"), edit, table["predicted"])
     several = record.task == "multi"
     labels = {
         "task": record.task,
@@ -212,6 +217,16 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     key = hashlib.blake2b(json.dumps(labels).encode(), digest_size=4).hexdigest()
     predicted = {"test": key, "predicted": _encode_labels(table["predicted"], record.classes, several)}
     return line | _describe_results(record) | {"revision": revision} | predicted, {key: labels}
+
+
+def _predict_edited(trained: Any, edit: str, predicted: Any) -> Line:
+    """Return the packed predictions on the test split after an edit of the model, and how many it changes."""
+    from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
+
+    given = read_evaluation_data(trained.record, DataRequest())
+    found = predict_rows(trained.edit_all(edit), given).probabilities.argmax(1)
+    names = np.array(trained.record.classes)[found]
+    return {"edited": pack_rows(found), "changed": int((names != predicted.to_numpy()).sum())}
 
 
 def _describe_results(record: Any) -> Line:
