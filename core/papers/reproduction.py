@@ -6,6 +6,7 @@ our seeds; the papers give no deviation. Differences are in points: hundredths o
 
 from __future__ import annotations
 
+import copy
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -239,6 +240,26 @@ class Results:
             if name in BASELINES and model.done:
                 found[name] = statistics.fmean(line["metrics"]["validation"][metric] for line in model.done)
         return max(found, key=lambda name: found[name], default="")
+
+
+def measure_lexicon_effect() -> dict[str, Any]:
+    """Measure test accuracy (%) with the lexical term σ, with σ off when reading, and without σ when learning.
+
+    Returns: `ways`, each with `way`, `values` by seed, `mean`, `interval` (95 %) and `effect`, its difference to the
+    first (points); `answers` of all seeds, and the `changed` ones of these with σ off when reading.
+    """
+    last, none = map(Results().read_group("effect-sst2").__getitem__, ("lexical-last", "lexical-none"))
+    edited, ways = copy.copy(last), list[Line]()
+    edited.done = [line | {"predicted": line["edited"]} for line in last.done]
+    for way, model in (("with σ", last), ("σ off when reading", edited), ("no σ when learning", none)):
+        values = [100 * float(np.mean(truth == said)) for truth, said in model.answers]
+        first = ways[0]["values"] if ways else values
+        mean, gains = statistics.fmean(values), [a - b for a, b in zip(values, first, strict=True)]
+        interval = judge_difference(values, 0.0, mean * (100 - mean) / model.tests)["interval"]
+        effect = judge_difference(gains, 0.0, 1e4 * _count_row_variance(last, model) / model.tests)
+        ways.append({"way": way, "values": values, "mean": mean, "interval": interval, "effect": effect})
+    changed = sum(line["changed"] for line in last.done)
+    return {"ways": ways, "answers": last.tests * len(last.done), "changed": changed}
 
 
 def list_tables(paper: str, table: str = "") -> list[dict[str, Any]]:

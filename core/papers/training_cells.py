@@ -184,6 +184,7 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     import pandas as pd
 
     from core.runs.configuration import configure_with_recipe
+    from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
     from core.runs.load import load_run
     from core.runs.record import EVALUATION, PREDICTIONS
     from core.runs.store import RunStore
@@ -206,7 +207,10 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
             return line | {"failed": str(error)}, {}
         table = pd.read_parquet(store.get_path("cell") / EVALUATION / "test" / PREDICTIONS)
         if edit:
-            line |= _predict_edited(load_run(store, "cell"), edit, table["predicted"])
+            loaded = load_run(store, "cell").edit_all(edit)
+            found = predict_rows(loaded, read_evaluation_data(record, DataRequest())).probabilities.argmax(1)
+            changed = np.array(record.classes)[found] != table["predicted"].to_numpy()
+            line |= {"edited": pack_rows(found), "changed": int(changed.sum())}
     several = record.task == "multi"
     labels = {
         "task": record.task,
@@ -217,16 +221,6 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     key = hashlib.blake2b(json.dumps(labels).encode(), digest_size=4).hexdigest()
     predicted = {"test": key, "predicted": _encode_labels(table["predicted"], record.classes, several)}
     return line | _describe_results(record) | {"revision": revision} | predicted, {key: labels}
-
-
-def _predict_edited(trained: Any, edit: str, predicted: Any) -> Line:
-    """Return the packed predictions on the test split after an edit of the model, and how many it changes."""
-    from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
-
-    given = read_evaluation_data(trained.record, DataRequest())
-    found = predict_rows(trained.edit_all(edit), given).probabilities.argmax(1)
-    names = np.array(trained.record.classes)[found]
-    return {"edited": pack_rows(found), "changed": int((names != predicted.to_numpy()).sum())}
 
 
 def _describe_results(record: Any) -> Line:

@@ -14,8 +14,9 @@ import plotly.graph_objects as go
 from core.api.paper_claims import claims, count_verdicts
 from core.api.papers import format_value, reproduce
 from core.exceptions import NotAvailable
-from core.formatting import MINUS, number, signed
+from core.formatting import MINUS, count, number, signed
 from core.models.presets import PAPERS, find_paper
+from core.papers import reproduction
 from core.papers.claims import FINDERS, HOLDS, NOT
 from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLUSIVE, NOT_RUN, ONE_SEED
 from dashboard.figures import interval_table as columns
@@ -316,6 +317,49 @@ CONFUSION = Figure(
     _draw_confusion,
     note=PaperTable.describe,
     reading="% of each true class. Large: reported.",
+)
+
+
+def _read_effect(source: Source) -> dict[str, Any]:
+    if find_paper_of(source) != "lexical":
+        raise NotAvailable("only models with a sentiment lexicon have its effect")
+    return reproduction.measure_lexicon_effect()
+
+
+def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
+    """Draw the mean of each way to learn and read with its interval, and a small dot per seed below."""
+    t, size, ways = look.tokens, look.scale_size, found["ways"]
+    figure, means = Panels(look, [[""]], height=100 + 60 * len(ways)), [way["mean"] for way in ways]
+    whiskers = make_whiskers(means, [way["interval"] for way in ways], size(1.8), t.accent)
+    dots = [(value, at + 0.22) for at, way in enumerate(ways) for value in way["values"]]
+    for x, y, color, width in ((means, [0, 1, 2], t.accent, 11), (*zip(*dots, strict=True), t.muted, 6)):
+        more: dict[str, Any] = {"error_x": whiskers} if x is means else {}
+        more |= {"marker": {"color": color, "size": size(width)}, "hovertemplate": "%{x:.2f} %<extra></extra>"}
+        figure.add_scatter(x=x, y=y, mode="markers", **more)
+    figure.update_xaxes(title="accuracy, %", showgrid=True)
+    figure.update_yaxes(tickvals=[0, 1, 2], ticktext=[way["way"] for way in ways], range=[2.5, -0.5])
+    return figure.build_figure()
+
+
+def summarize_effect(found: Mapping[str, Any]) -> str:
+    """Return what σ does to answers when a model reads, and to accuracy when it learns, as two sentences."""
+    effect, changed, answers = found["ways"][-1]["effect"], count(found["changed"]), count(found["answers"])
+    ends = " to ".join(map(signed, effect["interval"]))
+    learned = f"Learning without σ changes accuracy by {signed(effect['difference'])} points ({ends})."
+    return f"Reading without σ changes {changed} of {answers} answers. {learned}"
+
+
+EFFECT = Figure(
+    "lexicon-effect",
+    "papers",
+    "Effect of the lexicon",
+    _read_effect,
+    _draw_effect,
+    note=f"SST-2, {count(2000)} training rows, encoder from scratch",
+    reading="Large: mean of seeds, 95 % interval. Small: one seed.",
+    finding=summarize_effect,
+    how="Direct effect: `lexical-last` reads with σ off (`--edit s:0`). Indirect: `lexical-none` learns without it.",
+    tables=lambda found: {"Effect": pd.json_normalize(found["ways"])},
 )
 
 
