@@ -243,11 +243,7 @@ class Results:
 
 
 def measure_lexicon_effect() -> dict[str, Any]:
-    """Measure test accuracy (%) with the lexical term σ, with σ off when reading, and without σ when learning.
-
-    Returns: `ways`, each with `way`, `values` by seed, `mean`, `interval` (95 %) and `effect`, its difference to the
-    first (points); `answers` of all seeds, and the `changed` ones of these with σ off when reading.
-    """
+    """Measure accuracy (%) with and without the lexical term σ, and count the `answers` `changed` by it in reading."""
     last, none = map(Results().read_group("effect-sst2").__getitem__, ("lexical-last", "lexical-none"))
     edited, ways = copy.copy(last), list[Line]()
     edited.done = [line | {"predicted": line["edited"]} for line in last.done]

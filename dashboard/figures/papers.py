@@ -36,7 +36,7 @@ BOXED = 5
 """Fewest results of a box."""
 EMPTY = Axis(-1.0, 1.0, (0.0,), ("0",), 0.0)
 METRICS = {"f1": "F1", "auc": "AUC", "lambda": "λ", "params": "parameters", "val_f1": "F1 on validation"}
-METRICS |= {"delta_params_vs_vanilla": "parameters more than vanilla", "inference_time_per_batch": "seconds per batch"}
+METRICS |= {"delta_params_vs_vanilla": "parameters more than vanilla", "inference_time_per_batch": "time per batch"}
 METRICS |= {"emb_dim": "embedding size", "ff_expansion_flag": "feed-forward expansion", "max_len": "longest text"}
 METRICS |= {"confusion_tpr": "true-positive rate", "confusion_tnr": "true-negative rate"}
 METRICS |= {"confusion_fpr": "false-positive rate", "wordcloud_text_fnr": "false-negative rate, from the text"}
@@ -184,6 +184,7 @@ def summarize_results(rows: Sequence[Row]) -> str:
 def summarize_baselines(rows: Sequence[Row]) -> str:
     """Return how often TF-IDF scores above our means and above the reported numbers, as a sentence."""
     known = [row for row in rows if None not in (row["baseline"], row["ours"], row["reported"])]
+    known = [row for row in known if not row["metric"].endswith(("fpr", "fnr"))]  # lower is better
     ours, reported = (sum(row["baseline"] > row[name] for row in known) for name in ("ours", "reported"))
     if not known:
         return "TF-IDF has no number to compare here."
@@ -211,6 +212,8 @@ def list_results(shown: PaperTable) -> list[Row]:
     rows = [row for row in shown.rows if row["ours"] is not None and row["verdict"] != BASELINE]
     if not rows:
         raise NotAvailable(f"{shown.title} has no result of ours")
+    if len({row["row"] for row in rows}) < len(rows):
+        return [{**row, "row": f"{row['row']}, {row['dataset']}"} for row in rows]
     return rows
 
 
@@ -333,9 +336,8 @@ def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
     whiskers = make_whiskers(means, [way["interval"] for way in ways], size(1.8), t.accent)
     dots = [(value, at + 0.22) for at, way in enumerate(ways) for value in way["values"]]
     for x, y, color, width in ((means, [0, 1, 2], t.accent, 11), (*zip(*dots, strict=True), t.muted, 6)):
-        more: dict[str, Any] = {"error_x": whiskers} if x is means else {}
-        more |= {"marker": {"color": color, "size": size(width)}, "hovertemplate": "%{x:.2f} %<extra></extra>"}
-        figure.add_scatter(x=x, y=y, mode="markers", **more)
+        marker, bar = {"color": color, "size": size(width)}, whiskers if x is means else None
+        figure.add_scatter(x=x, y=y, mode="markers", marker=marker, error_x=bar, hovertemplate="%{x:.2f} %")
     figure.update_xaxes(title="accuracy, %", showgrid=True)
     figure.update_yaxes(tickvals=[0, 1, 2], ticktext=[way["way"] for way in ways], range=[2.5, -0.5])
     return figure.build_figure()
