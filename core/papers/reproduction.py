@@ -254,8 +254,7 @@ def measure_lexicon_effect() -> dict[str, Any]:
         interval = judge_difference(values, 0.0, mean * (100 - mean) / model.tests)["interval"]
         effect = judge_difference(gains, 0.0, 1e4 * _count_row_variance(last, model) / model.tests)
         ways.append({"way": way, "values": values, "mean": mean, "interval": interval, "effect": effect})
-    changed = sum(line["changed"] for line in last.done)
-    return {"ways": ways, "answers": last.tests * len(last.done), "changed": changed}
+    return {"ways": ways, "answers": last.tests * len(last.done), "changed": sum(each["changed"] for each in last.done)}
 
 
 def list_tables(paper: str, table: str = "") -> list[dict[str, Any]]:

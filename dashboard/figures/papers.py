@@ -335,9 +335,10 @@ def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
     figure, means = Panels(look, [[""]], height=100 + 60 * len(ways)), [way["mean"] for way in ways]
     whiskers = make_whiskers(means, [way["interval"] for way in ways], size(1.8), t.accent)
     dots = [(value, at + 0.22) for at, way in enumerate(ways) for value in way["values"]]
-    for x, y, color, width in ((means, [0, 1, 2], t.accent, 11), (*zip(*dots, strict=True), t.muted, 6)):
-        marker, bar = {"color": color, "size": size(width)}, whiskers if x is means else None
-        figure.add_scatter(x=x, y=y, mode="markers", marker=marker, error_x=bar, hovertemplate="%{x:.2f} %")
+    x, y = zip(*dots, strict=True)
+    more: dict[str, Any] = {"mode": "markers", "hovertemplate": "%{x:.2f} %<extra></extra>"}
+    figure.add_scatter(x=means, y=[0, 1, 2], error_x=whiskers, marker={"color": t.accent, "size": size(11)}, **more)
+    figure.add_scatter(x=x, y=y, marker={"color": t.muted, "size": size(6)}, **more)
     figure.update_xaxes(title="accuracy, %", showgrid=True)
     figure.update_yaxes(tickvals=[0, 1, 2], ticktext=[way["way"] for way in ways], range=[2.5, -0.5])
     return figure.build_figure()
