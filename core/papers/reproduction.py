@@ -252,7 +252,7 @@ def measure_lexicon_effect() -> dict[str, Any]:
         first = ways[0]["values"] if ways else values
         mean, gains = statistics.fmean(values), [a - b for a, b in zip(values, first, strict=True)]
         interval = judge_difference(values, 0.0, mean * (100 - mean) / model.tests)["interval"]
-        effect = judge_difference(gains, 0.0, 1e4 * _count_row_variance(last, model) / model.tests)
+        effect = judge_difference(gains, 0.0, 1e4 * _count_row_variance(last, model) / model.tests, upward=False)
         ways.append({"way": way, "values": values, "mean": mean, "interval": interval, "effect": effect})
     return {"ways": ways, "answers": last.tests * len(last.done), "changed": sum(each["changed"] for each in last.done)}
 

@@ -346,10 +346,11 @@ def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
 
 def summarize_effect(found: Mapping[str, Any]) -> str:
     """Return what σ does to answers when a model reads, and to accuracy when it learns, as two sentences."""
-    effect, changed, answers = found["ways"][-1]["effect"], count(found["changed"]), count(found["answers"])
-    ends = " to ".join(map(signed, effect["interval"]))
-    learned = f"Learning without σ changes accuracy by {signed(effect['difference'])} points ({ends})."
-    return f"Reading without σ changes {changed} of {answers} answers. {learned}"
+    effect = found["ways"][-1]["effect"]
+    clear = "changes accuracy" if effect["verdict"] == DIFFERS else "makes no clear difference"
+    said = f"{clear}: {signed(effect['difference'])} points ({' to '.join(map(signed, effect['interval']))})."
+    few = f"{count(found['changed'])} of {count(found['answers'])} answers"
+    return f"Reading without σ changes {few}. Learning without it {said}"
 
 
 EFFECT = Figure(
