@@ -346,11 +346,10 @@ def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
 
 def summarize_effect(found: Mapping[str, Any]) -> str:
     """Return what σ does to answers when a model reads, and to accuracy when it learns, as two sentences."""
-    effect = found["ways"][-1]["effect"]
+    effect, few = found["ways"][-1]["effect"], f"{count(found['changed'])} of {count(found['answers'])}"
     clear = "changes accuracy" if effect["verdict"] == DIFFERS else "makes no clear difference"
-    said = f"{clear}: {signed(effect['difference'])} points ({' to '.join(map(signed, effect['interval']))})."
-    few = f"{count(found['changed'])} of {count(found['answers'])} answers"
-    return f"Reading without σ changes {few}. Learning without it {said}"
+    told = f"{clear}: {signed(effect['difference'])} points ({' to '.join(map(signed, effect['interval']))})."
+    return f"Reading without σ changes {few} answers. Learning without it {told}"
 
 
 EFFECT = Figure(
