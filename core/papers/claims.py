@@ -127,11 +127,7 @@ def _compute_ndt() -> Iterator[Recount]:
     falls = {key: all(abs(a) > abs(b) for a, b in pairwise(row)) for key, row in layers.items() if len(row) > 1}
     mixed = sum(not fall and key[1].startswith("[-1") for key, fall in falls.items())
     yield Recount("falls", None, [sum(falls.values()), len(falls)], list(falls.values()), {"mixed": mixed})
-    rises = [
-        weights[name, variant, 2, component] > value
-        for (name, variant, layer, component), value in weights.items()
-        if layer == 1 and not variant.startswith("[-1")
-    ]
+    rises = [weights[name, row, 2, at] > value for (name, row, layer, at), value in weights.items() if layer == 1]
     yield Recount("rises", None, [sum(rises), len(rises)], rises)
     known = {name: [each for key, each in weights.items() if (key[0], key[1][:3]) == (name, "[-1")] for name in SETS}
     ends = {name: (min(known[name]), max(known[name])) for name in LAMBDA_ENDS}
@@ -312,7 +308,7 @@ def _compute_inceptive() -> Iterator[Recount]:
     told, gains = list(TOLD_GAINS.values()), [100 * by / plain[key] for key, by in points.items()]
     yield Recount("gains", told, _round(gains, 2), _match(told, gains, 2))
     ends = [min(gains), max(gains), min(points.values()), max(points.values())]
-    yield Recount("between", [1, 14], _round(ends, 2), _match([1, 14] * 2, ends, 0))
+    yield Recount("between", [1, 14], _round(ends, 2), _match([1, 14], ends[:2], 0))
     scores = [full[key] for key in TOLD_SCORES]
     same = [a == b for a, b in zip(TOLD_SCORES.values(), scores, strict=True)]
     yield Recount("text", list(TOLD_SCORES.values()), scores, same)

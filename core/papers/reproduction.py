@@ -6,6 +6,7 @@ our seeds; the papers give no deviation. Differences are in points: hundredths o
 
 from __future__ import annotations
 
+import copy
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -215,6 +216,21 @@ class Results:
         trained = {name: models[name].done for name in models if name in BASELINES and models[name].done}
         scores = {name: [line["metrics"]["validation"][metric] for line in done] for name, done in trained.items()}
         return max(scores, key=lambda name: statistics.fmean(scores[name]), default="")
+
+
+def measure_lexicon_effect() -> dict[str, Any]:
+    """Measure accuracy (%) with and without the lexical term σ, and count the `answers` `changed` by it in reading."""
+    last, none = map(Results().read_group("effect-sst2").__getitem__, ("lexical-last", "lexical-none"))
+    edited, ways = copy.copy(last), list[Line]()
+    edited.done = [line | {"predicted": line["edited"]} for line in last.done]
+    for way, model in (("with σ", last), ("σ off when reading", edited), ("no σ when learning", none)):
+        values = [100 * float(np.mean(truth == said)) for truth, said in model.answers]
+        first = ways[0]["values"] if ways else values
+        mean, gains = statistics.fmean(values), [a - b for a, b in zip(values, first, strict=True)]
+        interval = judge_difference(values, 0.0, mean * (100 - mean) / model.tests)["interval"]
+        effect = judge_difference(gains, 0.0, 1e4 * _count_row_variance(last, model) / model.tests, upward=False)
+        ways.append({"way": way, "values": values, "mean": mean, "interval": interval, "effect": effect})
+    return {"ways": ways, "answers": last.tests * len(last.done), "changed": sum(each["changed"] for each in last.done)}
 
 
 def list_tables(paper: str, table: str = "") -> list[dict[str, Any]]:

@@ -38,6 +38,8 @@ PROBABLE = ("roc_auc", "average_precision", "loss", "ece")
 DIGITS = 5
 RECIPE = "recipe"
 """Not a setting: the fine-tuning recipe of a cell."""
+EDIT = "edit"
+"""Not a setting: what `evaluate --edit` changes in the trained model of a cell, to predict the test split again."""
 Line = dict[str, Any]
 Tell = Callable[[str, float | None], None]
 
@@ -183,6 +185,8 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     import pandas as pd
 
     from core.runs.configuration import configure_with_recipe
+    from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
+    from core.runs.load import load_run
     from core.runs.record import EVALUATION, PREDICTIONS
     from core.runs.store import RunStore
     from core.runs.training_jobs import execute
@@ -191,7 +195,7 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
     settings = {
         name: os.path.expandvars(value) if isinstance(value, str) else value for name, value in cell.settings.items()
     }
-    recipe = settings.pop(RECIPE, "")
+    recipe, edit = settings.pop(RECIPE, ""), settings.pop(EDIT, "")
     settings |= {"training.device": device, "training.threads": 1, "training.seed": cell.seed}
     with tempfile.TemporaryDirectory() as folder:
         store = RunStore(Path(folder))
@@ -203,6 +207,11 @@ def train_cell(cell: TrainingCell, device: str, revision: str) -> tuple[Line, di
         except SentiscopeError as error:
             return line | {"failed": str(error)}, {}
         table = pd.read_parquet(store.get_path("cell") / EVALUATION / "test" / PREDICTIONS)
+        if edit:
+            loaded = load_run(store, "cell").edit_all(edit)
+            found = predict_rows(loaded, read_evaluation_data(record, DataRequest())).probabilities.argmax(1)
+            changed = np.array(record.classes)[found] != table["predicted"].to_numpy()
+            line |= {"edited": pack_rows(found), "changed": int(changed.sum())}
     several = record.task == "multi"
     labels = {
         "task": record.task,

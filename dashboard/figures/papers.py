@@ -14,8 +14,9 @@ import plotly.graph_objects as go
 from core.api.paper_claims import claims, count_verdicts
 from core.api.papers import format_value, reproduce
 from core.exceptions import NotAvailable
-from core.formatting import MINUS, number, signed
+from core.formatting import MINUS, count, number, signed
 from core.models.presets import PAPERS, find_paper
+from core.papers import reproduction
 from core.papers.claims import FINDERS, HOLDS, NOT
 from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLUSIVE, NOT_RUN, ONE_SEED
 from dashboard.figures import interval_table as columns
@@ -35,7 +36,7 @@ BOXED = 5
 """Fewest results of a box."""
 EMPTY = Axis(-1.0, 1.0, (0.0,), ("0",), 0.0)
 METRICS = {"f1": "F1", "auc": "AUC", "lambda": "λ", "params": "parameters", "val_f1": "F1 on validation"}
-METRICS |= {"delta_params_vs_vanilla": "parameters more than vanilla", "inference_time_per_batch": "seconds per batch"}
+METRICS |= {"delta_params_vs_vanilla": "parameters more than vanilla", "inference_time_per_batch": "time per batch"}
 METRICS |= {"emb_dim": "embedding size", "ff_expansion_flag": "feed-forward expansion", "max_len": "longest text"}
 METRICS |= {"confusion_tpr": "true-positive rate", "confusion_tnr": "true-negative rate"}
 METRICS |= {"confusion_fpr": "false-positive rate", "wordcloud_text_fnr": "false-negative rate, from the text"}
@@ -178,6 +179,7 @@ def summarize_results(rows: Sequence[Row]) -> str:
 def summarize_baselines(rows: Sequence[Row]) -> str:
     """Return how often TF-IDF scores above our means and above the reported numbers, as a sentence."""
     known = [row for row in rows if None not in (row["baseline"], row["ours"], row["reported"])]
+    known = [row for row in known if not row["metric"].endswith(("fpr", "fnr"))]  # lower is better
     ours, reported = (sum(row["baseline"] > row[name] for row in known) for name in ("ours", "reported"))
     if not known:
         return "TF-IDF has no number to compare here."
@@ -205,6 +207,8 @@ def list_results(shown: PaperTable) -> list[Row]:
     rows = [row for row in shown.rows if row["ours"] is not None and row["verdict"] != BASELINE]
     if not rows:
         raise NotAvailable(f"{shown.title} has no result of ours")
+    if len({row["row"] for row in rows}) < len(rows):
+        return [{**row, "row": f"{row['row']}, {row['dataset']}"} for row in rows]
     return rows
 
 
@@ -310,6 +314,49 @@ CONFUSION = Figure(
     _draw_confusion,
     note=PaperTable.describe,
     reading="% of each true class. Large: reported.",
+)
+
+
+def _read_effect(source: Source) -> dict[str, Any]:
+    if find_paper_of(source) != "lexical":
+        raise NotAvailable("only models with a sentiment lexicon have its effect")
+    return reproduction.measure_lexicon_effect()
+
+
+def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
+    """Draw the mean of each way to learn and read with its interval, and a small dot per seed below."""
+    t, size, ways = look.tokens, look.scale_size, found["ways"]
+    figure, means = Panels(look, [[""]], height=100 + 60 * len(ways)), [way["mean"] for way in ways]
+    whiskers = make_whiskers(means, [way["interval"] for way in ways], size(1.8), t.accent)
+    dots = [(value, at + 0.22) for at, way in enumerate(ways) for value in way["values"]]
+    x, y = zip(*dots, strict=True)
+    more: dict[str, Any] = {"mode": "markers", "hovertemplate": "%{x:.2f} %<extra></extra>"}
+    figure.add_scatter(x=means, y=[0, 1, 2], error_x=whiskers, marker={"color": t.accent, "size": size(11)}, **more)
+    figure.add_scatter(x=x, y=y, marker={"color": t.muted, "size": size(6)}, **more)
+    figure.update_xaxes(title="accuracy, %", showgrid=True)
+    figure.update_yaxes(tickvals=[0, 1, 2], ticktext=[way["way"] for way in ways], range=[2.5, -0.5])
+    return figure.build_figure()
+
+
+def summarize_effect(found: Mapping[str, Any]) -> str:
+    """Return what σ does to answers when a model reads, and to accuracy when it learns, as two sentences."""
+    effect, few = found["ways"][-1]["effect"], f"{count(found['changed'])} of {count(found['answers'])}"
+    clear = "changes accuracy" if effect["verdict"] == DIFFERS else "makes no clear difference"
+    told = f"{clear}: {signed(effect['difference'])} points ({' to '.join(map(signed, effect['interval']))})."
+    return f"Reading without σ changes {few} answers. Learning without it {told}"
+
+
+EFFECT = Figure(
+    "lexicon-effect",
+    "papers",
+    "Effect of the lexicon",
+    _read_effect,
+    _draw_effect,
+    note=f"SST-2, {count(2000)} training rows, encoder from scratch",
+    reading="Large: mean of seeds, 95 % interval. Small: one seed.",
+    finding=summarize_effect,
+    how="Direct effect: `lexical-last` reads with σ off (`--edit s:0`). Indirect: `lexical-none` learns without it.",
+    tables=lambda found: {"Effect": pd.json_normalize(found["ways"])},
 )
 
 

@@ -63,7 +63,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(forward_pass.STEPS, token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS),
     *(token_tags.TAG_TYPED, token_tags.TAG_CHANCES),
     *(model_plan.DIAGRAM, behavioral_tests.RATES),
-    *(papers.DIFFERENCES, papers.CLAIMS, papers.RESULTS, papers.CONFUSION),
+    *(papers.DIFFERENCES, papers.CLAIMS, papers.RESULTS, papers.CONFUSION, papers.EFFECT),
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
     name: (figure, choices) for figure in ALL for name, choices in figure.iterate_variants()

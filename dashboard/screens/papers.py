@@ -20,7 +20,7 @@ from core.formatting import count
 from core.models.presets import PAPERS
 from core.papers.claims import FINDERS
 from core.papers.reported_results import read_speed
-from core.papers.reproduction import SCALES
+from core.papers.reproduction import SCALES, measure_lexicon_effect
 from core.preset_catalog import find_paper
 from core.runs.store import make_slug
 from dashboard import state
@@ -73,6 +73,8 @@ def _show_more(shown: PaperTable) -> None:
             sections[str(figure.title)] = partial(show, figure, shown)
     if shown.paper == "sentiformer":
         sections[str(GROWTH.title)] = partial(show, GROWTH, read_speed())
+    if shown.paper == "lexical":
+        sections[str(figures.EFFECT.title)] = lambda: show(figures.EFFECT, measure_lexicon_effect())
     show_sections(sections, plain=True)
 
 

@@ -2,12 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 from pages import drawn, opened, press, text_of
 
 from core.api import public as sentiscope
 from core.api.paper_jobs import MissingResults
 from core.models.presets import PAPERS
+from core.papers.reproduction import measure_lexicon_effect
+from core.papers.training_cells import RESULTS, read_labels, unpack_rows
 from core.runs.background_jobs import write_progress
 from core.runs.queue import TRAINING
 from core.runs.store import RunStore, get_own_process
@@ -90,6 +93,39 @@ def test_bars_and_boxes_are_unfolded(app):
     assert kinds == ["bar", "bar", "box", "scatter", "box", "scatter"]
     row = sentiscope.reproduce("inceptive", "5")["tables"][0]["rows"][0]
     assert chart["data"][2]["x"] == row["values"] and chart["data"][3]["x"] == [80.8]
+
+
+def test_the_effect_of_the_lexicon_is_drawn_from_the_committed_answers(app):
+    opened(app, "papers", paper="lexical", more="all")
+    large, small = json.loads(app.get("plotly_chart")[-1].proto.spec)["data"]
+    lines = [json.loads(line) for line in (RESULTS / "effect-sst2.jsonl").read_text(encoding="utf-8").splitlines()]
+    by_seed = {(line["model"], line["seed"]): line for line in lines}
+    truth = read_labels([RESULTS])[lines[0]["test"]]
+    right = unpack_rows(truth["labels"], truth["n"])
+    columns = [("lexical-last", "predicted"), ("lexical-last", "edited"), ("lexical-none", "predicted")]
+    shares = [
+        [100 * np.mean(unpack_rows(by_seed[name, seed][column], truth["n"]) == right) for seed in range(3)]
+        for name, column in columns
+    ]
+    assert sorted(small["x"]) == pytest.approx(sorted(value for each in shares for value in each))
+    assert large["x"] == pytest.approx([np.mean(each) for each in shares]) and large["y"] == [0, 1, 2]
+    assert min(large["error_x"]["array"]) > 100 * 1.96 * (0.25 / truth["n"]) ** 0.5 * 0.8  # of the test rows alone
+    changed = sum(line.get("changed", 0) for line in lines)
+    told = figures.summarize_effect(measure_lexicon_effect())
+    assert f"changes {changed} of 2\u202f616 answers. Learning without it makes no clear difference: −0.42" in told
+
+
+def test_rows_of_several_data_sets_have_names_of_their_own():
+    (table,) = sentiscope.reproduce("ndt", "X")["tables"]
+    names = [row["row"] for row in figures.list_results(figures.PaperTable("ndt", table, "params"))]
+    assert len(set(names)) == len(names) == 20 and names[0] == "Vanilla, IMDB"
+
+
+def test_false_positive_rates_of_tfidf_do_not_count_as_better_when_higher():
+    rows = [
+        {"metric": name, "baseline": 30.0, "ours": 20.0, "reported": 20.0} for name in ("accuracy", "confusion_fpr")
+    ]
+    assert figures.summarize_baselines(rows) == "TF-IDF beats 1 of our 1 means and 1 of the reported numbers."
 
 
 def test_figure_5_is_a_matrix_of_reported_shares_and_ours(app):

@@ -14,7 +14,7 @@ from core.api.papers import escape_latex, format_grid
 from core.cli import app
 from core.exceptions import InputError, NotAvailable
 from core.papers import training_cells
-from core.papers.training_cells import TrainingCell, read_labels, read_lines, train_cell, train_cells
+from core.papers.training_cells import TrainingCell, read_labels, read_lines, train_cell, train_cells, unpack_rows
 
 PAPERS = ("ndt", "sentiformer", "7ess-xin", "lexical", "inceptive")
 
@@ -133,9 +133,13 @@ def test_a_cell_trains_and_a_failed_one_is_kept(tmp_path):
 
 
 def test_a_seed_trains_the_same_model_twice(tmp_path):
-    cell = TrainingCell("g", "built-in", "vanilla", {"data.limit": 200, "training.epochs": 1}, 0, "vanilla", 1.0)
+    settings = {"data.limit": 200, "training.epochs": 1, "edit": "h1.1"}  # a head off
+    cell = TrainingCell("g", "built-in", "vanilla", settings, 0, "vanilla", 1.0)
     first, second = (train_cell(cell, "cpu", "") for _ in range(2))
     assert first[0] | {"seconds": 0} == second[0] | {"seconds": 0} and first[1] == second[1]
+    answers = [unpack_rows(first[0][name], 3202) for name in ("predicted", "edited")]
+    assert first[0]["changed"] == (answers[0] != answers[1]).sum() > 0
+    assert "edit" in first[0]["settings"] and "failed" not in first[0]
 
 
 def test_latex_and_csv_are_escaped():
