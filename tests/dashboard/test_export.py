@@ -46,6 +46,11 @@ def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
         *("support", "branches", "numbers", "costs", "behaviour", "distance", "difference", "patching", "belief"),
         *("belief-curves", "slices", "label-errors", "map-groups", "map-layers", "shift", "shift-words"),
         *("paper-confusion", "lexicon-effect"),
+        *(
+            f"attention-{part}"
+            for part in ("heads", "mass", "distance", "deviation", "gates", "received", "importance")
+        ),
+        "attention-lambda",
         *(name for name, (figure, _) in FIGURES.items() if figure.page in ("compare", "tokens")),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]

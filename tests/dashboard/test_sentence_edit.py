@@ -88,7 +88,8 @@ def test_several_texts_are_edited_at_their_own_positions_and_a_file_without_any(
 def test_edits_of_missing_parts_are_refused_with_the_existing_ones(verb, cli):
     code, out, err = cli(verb, "starter-vanilla", TEXT, "--edit", "h1.1,h9.1")
     assert (code, out) == (2, "")
-    assert " ".join(err.split()) == "sentiscope: --edit h9.1: this run has layers 1 to 3 with heads 1 to 4 (h1.1)"
+    has = "layers 1 to 3 with heads 1 to 4 (h1.1), the temperature of attention (t:0.1 to t:4), positions"
+    assert " ".join(err.split()) == f"sentiscope: --edit h9.1: this run has {has} (pos:off, pos:shuffled)"
 
 
 def test_token_edit_does_not_follow_a_replaced_word(cli):

@@ -99,6 +99,12 @@ def test_all_methods_run_and_shapley_values_sum_to_the_effect(store, answer):
     assert all(0 <= each["same"] <= each["texts"] == 5 for each in agreed)
 
 
+def test_attention_of_a_split_starts_from_the_accuracy_of_the_run(store):
+    found = api.attend("own", limit=100, store=store)
+    assert found["importance"]["accuracy"] == pytest.approx(api.evaluate("own", store=store)["metrics"]["accuracy"])
+    assert {row["layer"] for row in found["entropy"]} == {1, 2} and found["gates"] == []
+
+
 def test_counterfactual_words_change_the_model_prediction(store):
     found = api.flip("own", SHORT, store=store)
     if found["flip"]:
