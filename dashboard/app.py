@@ -45,7 +45,7 @@ def list_pages(entries: Mapping[str, Screen], home: str) -> list[st.Page]:
 
 
 def show_link_problem(page: str, home: bool, record: RunRecord | None) -> None:
-    """Show which part of a link names nothing, and what is shown instead; until the page, run or split changes."""
+    """Name the page or split of a link that does not exist, until another page, run or split is chosen."""
     if home and page != "start" and (asked := state.read_link(NO_PAGE)):
         show_finding(f"There is no page “{asked:.60}”", f"{PAGES[page].title} is shown instead.")
     if record is None or page not in OF_SPLITS:

@@ -254,7 +254,7 @@ def reproduce_tables(paper: str, table: str = "", results: Results | None = None
 
 
 def build_table(recipe: Recipe, results: Results) -> dict[str, Any]:
-    """Return one table: a row for each reported number, then our stand-ins and TF-IDF."""
+    """Return one table: a row for each reported number, then rows of other encoders of ours and of TF-IDF."""
     rows = [_build_reported_row(recipe, row, results) for row in _select_rows(recipe)]
     for data, names in recipe.get("own", {}).items():
         rows += _build_own_rows(recipe, data, names, results)

@@ -36,7 +36,7 @@ def check_attention(record: RunRecord) -> None:
 
 @dataclass(frozen=True)
 class _AttentionAnalysis(Analysis[dict[str, Any]]):
-    """An analysis of a run's attention on the first texts of a split, or a stratified sample of them."""
+    """Analysis of a run's attention on a sample of the texts of a split."""
 
     run: str
     split: str

@@ -1,4 +1,4 @@
-"""Importance of the parts of a model over a split: what is lost when a head, component, gate or lexical term is off."""
+"""Importance of model parts over a split: accuracy and log-loss without a head, component, gate or lexical term."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _read(source: Source, analysis: type[AttentionMaps | PartImportance], step: 
     found = source.reader.read_attention(analysis, record, split)
     if found is None:
         asked = f"sentiscope attend {record.run} --split {split} --only {step}"
-        raise NotAvailable(f"nobody has asked for it yet; `{asked}` does it")
+        raise NotAvailable(f"this has not been measured yet; run `{asked}`")
     return SplitAttention(found, record.run, split)
 
 
@@ -417,8 +417,8 @@ def build_importance_table(shown: SplitAttention) -> IntervalTable:
     def mark(row: Row) -> Mark:
         """Mark the difference of accuracy; grey if it is not significant after Holm."""
         low, high = row["interval"]
-        said = f"{signed(100 * row['value'], 1)} points ({signed(100 * low, 1)} to {signed(100 * high, 1)})"
-        return Mark(row["value"], low, high, tie=row["p_holm"] >= findings.ALPHA, said=said)
+        label = f"{signed(100 * row['value'], 1)} points ({signed(100 * low, 1)} to {signed(100 * high, 1)})"
+        return Mark(row["value"], low, high, tie=row["p_holm"] >= findings.ALPHA, said=label)
 
     return IntervalTable(
         "Accuracy lost when a part is silenced",
@@ -482,5 +482,5 @@ LAMBDA_COURSE: Figure[SplitAttention] = Figure(
     tables=lambda shown: {"Accuracy against λ": pd.DataFrame(shown.found["lambdas"]).drop(columns="interval")},
 )
 SECTIONS = (MASS, DISTANCE, DEVIATION, GATES, RECEIVED_IN_HEAD)
-STEP_TWO = (IMPORTANCE_OF_PARTS, LAMBDA_COURSE)
-ALL = (HEADS, *SECTIONS, *STEP_TWO)
+IMPORTANCE_FIGURES = (IMPORTANCE_OF_PARTS, LAMBDA_COURSE)
+ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES)

@@ -21,7 +21,7 @@ from dashboard.data import data
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import has_lambda
 from dashboard.figures.model_plan import describe_baseline
-from dashboard.figures.split_attention import HEADS, MEASURE, SECTIONS, STEP_TWO, SplitAttention
+from dashboard.figures.split_attention import HEADS, IMPORTANCE_FIGURES, MEASURE, SECTIONS, SplitAttention
 from dashboard.widgets import lambda_course
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_how, show_others
@@ -55,13 +55,15 @@ def show_page() -> None:
         if figure.is_available(source):
             sections[NAMES[figure.name]] = partial(_show_section, source, [figure])
     if source.split:
-        sections[NAMES[STEP_TWO[0].name]] = partial(_show_importance, source)
+        sections[NAMES[IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
     if has_lambda(record) or data.read_learned_scalars(record):
         sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(lambda_course.show_section, source)
     for each in show_sections(sections):
         tables |= each
     if tables:
-        show_export_bar("attention", {**tables, **show_others(source, "attention", (HEADS, *SECTIONS, *STEP_TWO))})
+        show_export_bar(
+            "attention", {**tables, **show_others(source, "attention", (HEADS, *SECTIONS, *IMPORTANCE_FIGURES))}
+        )
 
 
 def _explain_unfinished(record: RunRecord) -> dict[str, Table]:
@@ -142,7 +144,7 @@ def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, T
 
 def _show_importance(source: Source) -> dict[str, Table]:
     """Show what silencing each part costs, or the button that measures it."""
-    tables = _show_section(source, STEP_TWO)
+    tables = _show_section(source, IMPORTANCE_FIGURES)
     if not tables:
         offer_analysis(PartImportance.from_run(data.store(), source.record.run, source.split), "attention-importance")
     return tables
