@@ -178,12 +178,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const before = root.querySelector("textarea");
   const writing = before && before === before.getRootNode().activeElement ? { key: before.dataset.key, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
   if (before) before.onblur = null;
-  const former = root.querySelector(".list"), focused = former && former === former.getRootNode().activeElement;
+  const former = root.querySelector(".list"), active = former?.getRootNode().activeElement;
+  const focused = [".list", ".head select"].find((part) => active && active === root.querySelector(part));
   let naming = Boolean(kept.adding?.isConnected) && kept.adding === kept.adding.getRootNode().activeElement;
   const top = former ? former.scrollTop + shift * (former.scrollHeight / former.children.length) : 0;
   root.replaceChildren(make("div", { class: "left" }, head, list), pane, foot, help);
   list.scrollTop = top; // the scroll position stays, although rows were added above
-  if (focused) list.focus({ preventScroll: true });
+  if (focused) root.querySelector(focused).focus({ preventScroll: true });
 
   const words = (row, detail) => {
     const shown = detail?.words ?? row.text.split(/\s+/).filter(Boolean).map((word) => ({ word }));

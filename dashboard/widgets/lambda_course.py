@@ -93,6 +93,8 @@ def show_section(source: Source) -> dict[str, Table]:
         own = Source(source.record, data)
         with contextlib.suppress(NotAvailable):
             tables |= show_figures(own, COURSE, FINAL)
+        if st.button("Compare λ with other runs", key="compare-lambdas"):
+            state.open_page("lambdas")
     return {**tables, **_show_scalars(source.record)}
 
 
