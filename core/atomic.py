@@ -1,7 +1,5 @@
 """Atomic file writes: a file is either the old one or the new one, never half of one."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

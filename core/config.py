@@ -1,7 +1,5 @@
 """The complete settings of a training run: changed by `--set a.b=c`, recorded in `run.json`."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import math

@@ -1,7 +1,5 @@
 """All errors that Sentiscope expects. Messages name the problem, its place, and what to do next."""
 
-from __future__ import annotations
-
 
 class SentiscopeError(Exception):
     """Base class of all expected errors; the command line prints the message and exits with `exit_code`."""

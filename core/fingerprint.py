@@ -1,7 +1,5 @@
 """Fingerprints of content: SHA-256 hashes of exactly what a result depends on."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

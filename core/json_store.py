@@ -4,8 +4,6 @@ A stored file may come from an archive, another version or a full disk. So all d
 a type with its ranges.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import json

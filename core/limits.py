@@ -3,8 +3,6 @@
 Imports only the standard library, as waiting processes import this module too.
 """
 
-from __future__ import annotations
-
 import os
 
 from core.exceptions import ConfigError

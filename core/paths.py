@@ -4,8 +4,6 @@ Only regular files are read, after a check of their size: a device can give endl
 opening either may already have an effect.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from dataclasses import dataclass

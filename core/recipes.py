@@ -4,8 +4,6 @@ A recipe overrides the defaults for the data and the preset, and is overridden b
 model does not support are left out and reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

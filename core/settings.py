@@ -4,8 +4,6 @@ Error messages, pages and the command line read these declarations. Ranges are c
 built, so that each rule exists once. Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import typing

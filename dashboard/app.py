@@ -3,8 +3,6 @@
 Start it with `sentiscope dashboard` or `python -m streamlit run dashboard/app.py`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Mapping

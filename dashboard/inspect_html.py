@@ -3,8 +3,6 @@
 `sentiscope inspect --html` comes here through the entry point `sentiscope.verbs`: core does not know the dashboard.
 """
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 from typing import Any

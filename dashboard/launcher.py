@@ -3,8 +3,6 @@
 Streamlit imports the app only when a page is opened, and the visitor would have to wait for pandas.
 """
 
-from __future__ import annotations
-
 import importlib
 import threading
 

@@ -3,8 +3,6 @@
 `sentiscope lesson NAME --html` comes here through the entry point `sentiscope.verbs`: core does not know the dashboard.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Presenter: one figure a screen under the sentence that it shows; a talk is a list of links to such screens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape

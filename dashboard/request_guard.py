@@ -1,7 +1,5 @@
 """ASGI middleware that limits the upload memory of a browser tab and blocks Streamlit's metrics endpoint."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from urllib.parse import urlsplit

@@ -3,8 +3,6 @@
 `sentiscope dashboard` serves this file. Plain `streamlit run dashboard/app.py` serves the pages alone, without it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import AsyncIterator

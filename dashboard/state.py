@@ -1,7 +1,5 @@
 """Dashboard state that outlives a Streamlit rerun: URL parameters, and session keys that URLs do not contain."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

@@ -8,8 +8,6 @@ Wrong input raises InputError with a sentence that lists the valid choices; exit
 RunDamaged, a missing part of a run or machine NotAvailable; exit code 1. Heavy imports are inside each verb.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

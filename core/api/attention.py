@@ -1,7 +1,5 @@
 """Attention of a run over a whole split."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from core.api.options import CliArgument, OnProgress, RunName, Split, Store

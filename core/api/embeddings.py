@@ -1,7 +1,5 @@
 """Sentences of a split in the model's embedding space: maps, groups, layers, neighbours."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, cast
 
 import msgspec

@@ -1,7 +1,5 @@
 """Commands on the errors of a run, and on saved slices of its data."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Annotated, Any

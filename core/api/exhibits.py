@@ -1,7 +1,5 @@
 """What is shown to others: figures and reports, drawn by the dashboard, lessons, the quiz of a run, and talks."""
 
-from __future__ import annotations
-
 import dataclasses
 import string
 from collections.abc import Callable, Mapping, Sequence

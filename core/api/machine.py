@@ -1,7 +1,5 @@
 """A check of this installation and its machine, and the dashboard's server as a child process of the command."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import ipaddress
 import os

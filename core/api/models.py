@@ -1,7 +1,5 @@
 """Model presets that can be trained, and pretrained encoders on this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

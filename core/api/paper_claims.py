@@ -1,7 +1,5 @@
 """Claims of the papers, checked against the numbers that the papers report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

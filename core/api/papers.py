@@ -1,7 +1,5 @@
 """The papers' tables beside our results: print them, list what is missing, train it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import textwrap

@@ -1,7 +1,5 @@
 """Printing on a terminal: results as sentences and tables, progress as a bar or, elsewhere, as lines."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """Inference speed and memory of presets on this machine, next to what papers report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 

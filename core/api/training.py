@@ -1,7 +1,5 @@
 """Training and resuming runs, and the summary of a training run."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

@@ -7,8 +7,6 @@ sentences is n / (1 + (m − 1) ρ) (Kish 1965; m = Σ nₖ² / n, nₖ sentence
 for that number. A bootstrap of templates would give no uncertainty if all templates pass, and needs more templates.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -34,8 +34,6 @@ and direction. Contrast sets (Gardner et al., Findings of EMNLP 2020) are groups
 A word in braces is a slot.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import random

@@ -6,8 +6,6 @@ the docstring, its table from the function `print_VERB` in the module of the ver
 Exit codes: 0 done, 1 failure, 2 wrong input.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io

@@ -5,8 +5,6 @@ An apostrophe before cells that a spreadsheet would compute is removed by the im
 nothing. `time` is the last change of a row: rows that were changed here after the export are not overwritten.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime
 import io

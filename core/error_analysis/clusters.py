@@ -4,8 +4,6 @@ HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) by Euclidean distance 
 reads, not of their 2-D projection. Sentences in sparse regions belong to no cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

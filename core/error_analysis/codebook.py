@@ -5,8 +5,6 @@ the sentence. So codings are shared by all runs on the data, and survive another
 labels. How often a code occurs in a selection of one run is estimated from coded random samples.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

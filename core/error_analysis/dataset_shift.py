@@ -8,8 +8,6 @@ folds' AUCs are correlated: the variance of the mean of K folds is (1/K + 1/(Kâˆ
 Bengio, Machine Learning 2003), not 1/K.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import Counter

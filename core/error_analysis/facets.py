@@ -6,8 +6,6 @@ dates in quartiles, rare values together. p is from the chi-square test, Holm-co
 None if counts are too small (Cochran 1954: an expected count below 1, or over a fifth of them below 5).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ A phrase counts once in each text, so that a single text that repeats a word is 
 over phrases of the same length (1, 2 or 3 words).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple

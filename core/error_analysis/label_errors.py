@@ -11,8 +11,6 @@ if a class j ≠ i has p_j at or above its threshold; j is the class with the la
 a separate binary decision, and a row has the self-confidence and margin of its worst label.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Fit of a sentiment lexicon to a data set before training: coverage, and agreement with the labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

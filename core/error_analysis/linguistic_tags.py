@@ -1,7 +1,5 @@
 """Error tags from the wording of texts: patterns, word lists in some languages, and a sentiment lexicon."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ text has the tag if `flips` is at least `FLIPS` or `spread` at least `SPREAD`. I
 texts, so it is computed on request and stored.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, TypedDict
 

@@ -19,8 +19,6 @@ accepted if they are unambiguous: 31 March 2026, Tue, 31 Mar 2026 14:05:00 +0200
 is above 12. Times with a zone are compared in UTC.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import warnings

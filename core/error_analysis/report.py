@@ -10,8 +10,6 @@ Holm-corrected over all tests, so that the search itself causes no false finding
 rate is also higher than that of each of its parts outside the pair, by the same test after Holm.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ single sentences; both may be combined. `split=validation` at the beginning name
 A semicolon inside a rule is written `\;`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

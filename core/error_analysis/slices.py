@@ -6,8 +6,6 @@ Runs are compared only on the same sentences. A slice by rules on predictions (w
 sentences in each run, so that it is left out of a comparison, with a note.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence

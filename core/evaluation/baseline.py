@@ -1,7 +1,5 @@
 """TF-IDF baselines (bags of n-grams), fitted like runs of their presets and cached, to compare every model with."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

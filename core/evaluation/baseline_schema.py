@@ -1,7 +1,5 @@
 """Schema types of a stored TF-IDF baseline. Imports nothing heavy, so that pages read it without torch."""
 
-from __future__ import annotations
-
 from typing import NotRequired, TypedDict
 
 from core.json_store import Figure, Seconds

@@ -1,7 +1,5 @@
 """Separability of the classes in the embeddings that a model makes of texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A family is all tests that are viewed together. Holm (1979) keeps the chance of 
 models at 5 %; each interval has the level of its step, so that it excludes 0 exactly if p after Holm is below 0.05.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import Counter

@@ -5,8 +5,6 @@ probabilities the cheapest threshold is 1 / (1 + ratio) (Elkan 2001, "The founda
 equation 2). Here it is found on other rows than the reported ones, which needs no calibration.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Efficiency of a model: its parameters, and the time and memory of a prediction."""
 
-from __future__ import annotations
-
 import platform
 import statistics
 import time

@@ -1,7 +1,5 @@
 """Metrics for each group of rows with the same value of a column, such as source, length or phenomenon."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A share of rows (accuracy, precision and recall of a class) has Wilson's interva
 based on Wilson's (`compute_ece_interval`), every other metric a percentile bootstrap over the rows.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence

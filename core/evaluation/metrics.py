@@ -1,7 +1,5 @@
 """Metrics of predictions on labelled rows, and the counts and curves behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 Settings and PCA need numpy alone; scikit-learn, openTSNE and umap-learn are imported where they are used.
 """
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

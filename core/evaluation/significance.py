@@ -5,8 +5,6 @@ are swapped. Noise increases absolute gaps, and resampling adds noise: if gaps a
 the metric itself (Andrews, Econometrica 2000, parameters at a boundary); swaps do not.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Similarity of two representations of the same texts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

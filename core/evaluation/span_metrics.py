@@ -5,8 +5,6 @@ CoNLL-2003 shared task"). As in the official script and seqeval, an `I-` tag tha
 are by sentence, since intervals resample sentences.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

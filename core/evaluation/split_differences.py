@@ -13,8 +13,6 @@ corrected together (Holm), and a difference is reported only if p is below `ALPH
 Large sets are sampled with a seed.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import warnings

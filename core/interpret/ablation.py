@@ -7,8 +7,6 @@ analysis"; Meng and others 2022, section 2): an activation of a donor text of eq
 carries the difference between the texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Sentences that say what the attention of a run over a split shows, one for each section of the analysis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Deleting a word removes its characters and the double space; the text is then read again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

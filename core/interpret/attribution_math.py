@@ -4,8 +4,6 @@ The most attended word receives most attention in the last layer, mean over head
 deletion of the most needed word changes the log-odds most, in either direction.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

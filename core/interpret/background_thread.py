@@ -3,8 +3,6 @@
 Imports no torch: pages create such threads before they need a model.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar

@@ -7,8 +7,6 @@ class, or becomes it if it was not; with several labels, when the target crosses
 Among sets of one size, natural ones come first: deletions, then words of the same part of speech, then others.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import heapq

@@ -5,8 +5,6 @@ x = norm(x + attention(x)), then norm(x + W2 act(W1 x)), from the norm of word, 
 names of their modules differ.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Iterator, Sequence

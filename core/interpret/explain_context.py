@@ -1,7 +1,5 @@
 """The context that explanation methods need from a run: its model, tokenizer, classes and prediction functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

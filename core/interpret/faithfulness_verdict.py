@@ -1,7 +1,5 @@
 """Schemas of stored faithfulness measurements, and the verdict on attribution methods. Has no heavy imports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal

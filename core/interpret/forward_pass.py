@@ -1,7 +1,5 @@
 """The forward pass of one text as a sequence of stages, recomputed from the weights of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import cast
 

@@ -1,7 +1,5 @@
 """The forward pass of one text as stages: LaTeX formulas, matrices with cell formulas, and explanations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

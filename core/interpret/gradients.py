@@ -4,8 +4,6 @@ The model receives the embeddings as an argument, without hooks, as other thread
 gradient is that of the log-odds, computed from the run's scaled logits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The forward-pass stages of one layer: queries and keys, scores, mask, softmax, combination, heads, feed-forward."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

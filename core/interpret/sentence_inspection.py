@@ -1,7 +1,5 @@
 """The trace of one typed sentence: its tokens, the prediction, and the model's internal values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ All maps of a text are read from one trace. Texts of equal length form a batch, 
 of two texts can be exchanged. Each measure is a mean over texts with a 95 % percentile bootstrap interval over texts.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import math

@@ -1,7 +1,5 @@
 """Lesson: a score holds for sentences like the test sentences."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from core import runs

@@ -1,7 +1,5 @@
 """All lessons by name."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

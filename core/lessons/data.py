@@ -1,7 +1,5 @@
 """Lesson: a model knows what its sentences taught it. Few are learned by heart; many teach words first, then “not”."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

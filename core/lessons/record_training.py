@@ -4,8 +4,6 @@ It takes about ten minutes on one core. The same preset learns from a few senten
 of them; what it answers on the way is kept, not the model.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -4,8 +4,6 @@ A teacher opens a class and gets a short code. Whoever opens the lesson with thi
 question, by a hash of a random browser token that differs from class to class. Several server processes share the file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import hashlib

@@ -1,7 +1,5 @@
 """The attention module of all encoders: scores with their terms, mixing of attention maps, head norm and output."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

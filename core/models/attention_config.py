@@ -4,8 +4,6 @@ A new term needs a field here, a function that describes it, its line in `TERMS`
 pages, diagram, equation and error messages follow from these. Imports no torch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

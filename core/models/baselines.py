@@ -1,7 +1,5 @@
 """Baseline models without attention: BiLSTM, CNN, lexicon, and TF-IDF with a linear layer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """The builder that makes a PyTorch model from the settings in `ModelConfig`."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

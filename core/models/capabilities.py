@@ -1,7 +1,5 @@
 """The capabilities of a model (such as maps, lambda, gates), which pages check to choose views. Imports no torch."""
 
-from __future__ import annotations
-
 from core.models.config import Family, ModelConfig
 
 BASELINES: dict[Family, frozenset[str]] = {

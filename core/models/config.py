@@ -1,7 +1,5 @@
 """The settings of a model architecture, as plain data. Imports no torch, so that pages and run lists stay fast."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Literal

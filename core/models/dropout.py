@@ -1,7 +1,5 @@
 """Fast dropout layers, and copies of a model with dropout always on or with shuffled weights."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any, TypeVar

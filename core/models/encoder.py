@@ -1,7 +1,5 @@
 """The transformer encoder, from token ids to class logits: embedding, positions, layers, pooling and head."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The head of a model, from token vectors to logits: pooling and a linear map, optionally with convolutions."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

@@ -5,8 +5,6 @@ c_i = sign * lambda_i. `get_lambdas()` returns the lambdas themselves, (N-1, S) 
 per head), or None where they depend on the input.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A description of a model without building it: parts in order, with sizes and equations. Imports no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ Settings that a paper gives are listed with its section; others are chosen here 
 preset `pretrained`. Names are those on the hub, as far as we know: without a network they could not be checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Vectors added to the word embeddings: positions, character n-grams, and segments of pairs."""
 
-from __future__ import annotations
-
 import math
 import random as pseudo
 from collections.abc import Collection, Sequence

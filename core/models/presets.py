@@ -1,7 +1,5 @@
 """The presets: named, complete model configurations with the paper or library that each comes from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -5,8 +5,6 @@ bias: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity Â
 several lexicons add one column group each. Columns are appended last, without the factors of the content score.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
 from typing import Literal

@@ -1,7 +1,5 @@
 """Warm start of a model from another: weights that fit are copied, and the others are listed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

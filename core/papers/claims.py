@@ -4,8 +4,6 @@
 the papers' units.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -3,8 +3,6 @@
 The numbers are facts in our own table, `reported.csv`; percentages are as printed.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Weights and token ids are random, since neither changes the time. All threads of PyTorch are used.
 """
 
-from __future__ import annotations
-
 import platform
 import statistics
 import time

@@ -4,8 +4,6 @@ Only known files of a run are exported, and no checkpoints. Imports are untruste
 folder with a size limit, checked through the store, and then moved in atomically.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io

@@ -1,7 +1,5 @@
 """Conversion of a pretrained encoder as published (`.bin`, vocabulary files) to safetensors and `tokenizer.json`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

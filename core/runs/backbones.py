@@ -4,8 +4,6 @@ Nothing is downloaded, and no code or pickle in an encoder's folder is run: only
 are read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

@@ -9,8 +9,6 @@ a section of the page.
 failure; <stem>.log: the output of that process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Distillation: probabilities of a teacher (cross-fitted TF-IDF or a finished run) as soft training targets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Effect of an edit inside a model over many texts: how many answers change, and how many are right without it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from core.data.dataset import encode_targets

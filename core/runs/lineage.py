@@ -1,7 +1,5 @@
 """Lineage: which texts a run, its parents and its teachers were trained on, as digest files kept with the run."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import dataclasses

@@ -1,7 +1,5 @@
 """Importance of model parts over a split: accuracy and log-loss without a head, component, gate or lexical term."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The training process of a run after its wait in the queue: data, tokenizer, training, evaluation, TF-IDF baseline."""
 
-from __future__ import annotations
-
 import functools
 import platform
 import shutil

@@ -9,8 +9,6 @@ POSIX systems. Windows uses msvcrt's locks and has no exec, so there trainings w
 start at once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The record of a run, `run.json`: human-readable, and complete without the process that wrote it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypedDict

@@ -8,8 +8,6 @@ per_class, confusion, calibration, left_out; for a multi-label task no calibrati
 `tuned`: the same at the thresholds tuned on validation.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import json

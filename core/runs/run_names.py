@@ -1,7 +1,5 @@
 """Names of runs for people: the model, and where two would be equal also seed, day or data set."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import re

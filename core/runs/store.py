@@ -4,8 +4,6 @@ The user's runs are written to one folder. Starters are read from another one an
 be the same folder, so a starter is recognised by its name prefix, which is reserved. Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import datetime

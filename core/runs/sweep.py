@@ -4,8 +4,6 @@
 driver of a sweep only has to start those that are not done. Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import itertools

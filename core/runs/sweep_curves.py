@@ -1,7 +1,5 @@
 """Curves of a sweep over a setting that is a number: a metric by the number of rows, by a strength, by a rate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

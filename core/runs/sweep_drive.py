@@ -4,8 +4,6 @@ The runs of a sweep are ordinary runs in the ordinary queue. The driver has the 
 system frees when the driver dies; the runs continue, and the next driver finds them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

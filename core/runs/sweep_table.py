@@ -1,7 +1,5 @@
 """The results table of a sweep: mean and deviation of test metrics for each combination, compared with TF-IDF."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import statistics

@@ -1,7 +1,5 @@
 """Talks: lists of links to pages of the dashboard, in text files next to the runs, one link a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

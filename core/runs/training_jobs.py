@@ -3,8 +3,6 @@
 Imports nothing heavy: a process that waits in the queue costs no memory for torch.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Additional training texts: texts of one class joined into a long one, and texts of made-up words."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """The device of a training run, and the settings that make it fast and deterministic there."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Linear classifiers fitted by scikit-learn and tuned on validation: the TF-IDF and lexicon baselines."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import operator

@@ -1,7 +1,5 @@
 """The training loop with labels: AdamW, learning-rate schedule, early stopping, checkpoints and a history."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

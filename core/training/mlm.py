@@ -4,8 +4,6 @@ The objective of BERT (Devlin et al. 2019, section 3.1) without its second task:
 10 % replaced by a random one and 10 % left unchanged; the model predicts all of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Figure of time and memory over the length of a text, for sparse and full attention (SentiFormer, section V)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

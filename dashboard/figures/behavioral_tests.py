@@ -1,7 +1,5 @@
 """Behavioural tests: failure rates by capability and run, a summary sentence, and the cases that a run fails."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

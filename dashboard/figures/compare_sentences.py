@@ -1,7 +1,5 @@
 """Several models on the same sentences: which are right, what they predict, and where they attend."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

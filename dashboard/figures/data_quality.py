@@ -1,7 +1,5 @@
 """Data quality: likely label errors, distribution shift between a split and the training data, other analyses."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Summary of a data set before any training: splits, classes, lengths and baseline, as tables and charts."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Data sets to choose from, and tables about one data set: its splits, its rows, and the tokens of a text."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Names of data sets and classes for display: as a user wrote them, never with a path on the server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "\n": "\u21b5", "\r": "\u21b5", "\t": " "}

@@ -1,7 +1,5 @@
 """Words, columns and error tags that are more frequent in selected rows, and word clouds of prediction outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Embedding map as a chart: sentences as points, their density, and markers on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

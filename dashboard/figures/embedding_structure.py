@@ -1,7 +1,5 @@
 """Structure of an embedding space: separation of classes, clusters, and nearest sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Embedding maps of sentences, and measures of how far a map can be trusted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

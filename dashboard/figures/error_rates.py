@@ -1,7 +1,5 @@
 """Error rates by tag, column and slice: slices that a search finds, saved slices with all metrics, and next steps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

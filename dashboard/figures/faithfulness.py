@@ -1,7 +1,5 @@
 """Faithfulness of attribution methods: the results of each test, and insertion and deletion curves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Filter of the Errors page: an option of figures, drawn as a sentence with a row count for each choice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

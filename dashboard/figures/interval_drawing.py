@@ -1,7 +1,5 @@
 """Drawing of tables with intervals, with the same look on pages and in exported files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

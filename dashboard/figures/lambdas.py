@@ -1,7 +1,5 @@
 """Course of the learned weights λ of attention maps in several training runs, above their validation losses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal

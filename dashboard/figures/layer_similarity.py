@@ -1,7 +1,5 @@
 """Figure of the similarity of two runs' layers: linear CKA on the same sentences."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

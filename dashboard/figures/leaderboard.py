@@ -1,7 +1,5 @@
 """Leaderboards by data set: models from best to worst, averaged over seeds, with a sentence on their order."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Metrics of a run on a split or on other data, by class and phenomenon, its confusion matrix and confidence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap

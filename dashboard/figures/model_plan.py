@@ -1,7 +1,5 @@
 """Models before training: presets as tables, a diagram of the parts, and the plan of a training run."""
 
-from __future__ import annotations
-
 import shlex
 import textwrap
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tables of the papers beside our results: differences with verdicts, bars, boxes, a confusion matrix, and claims."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Registry of every figure of a run, in the order of the pages; a new figure is added as one line here."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Attention over a whole split: maps by layer and head, mass on kinds of tokens, distances, gates, importance."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ Plotly validates the whole figure after each added part: six panels take 120 ms 
 method names are those of Plotly's figure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any

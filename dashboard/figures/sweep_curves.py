@@ -1,7 +1,5 @@
 """Figure of a sweep over a numeric setting: a line and a band per model, TF-IDF dashed, and the fitted error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

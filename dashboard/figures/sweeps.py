@@ -1,7 +1,5 @@
 """Results of a sweep (many runs over a grid of settings) as a dot plot: each run, and the mean per setting."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

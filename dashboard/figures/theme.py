@@ -1,7 +1,5 @@
 """Colours, line widths and the Plotly template of all charts; no other module styles charts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

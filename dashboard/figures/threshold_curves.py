@@ -1,7 +1,5 @@
 """Curves over all decision thresholds: ROC, precision and recall, calibration, and the cost of errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

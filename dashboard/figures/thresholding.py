@@ -1,7 +1,5 @@
 """Chosen decision threshold of a run, a threshold for each label, and the predictions and scores at them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Training curves of a run: losses, validation metric and the learned weights λ of attention maps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -4,8 +4,6 @@ A `Reader` has a store and a cache. The command line uses no cache; the dashboar
 all visitors until a file that they depend on changes.
 """
 
-from __future__ import annotations
-
 from dashboard.reader.errors import ErrorReader
 
 

@@ -1,7 +1,5 @@
 """Report sections about a run: run card, settings and data card; codebook, annotation codes and annotators."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Streamlit pages, one for each question about a model: read the selection, compute, draw figures, offer the export."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 HIDDEN = "hidden"

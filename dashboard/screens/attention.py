@@ -1,7 +1,5 @@
 """Page Attention: what attention does over a whole split, and which parts of the model are needed."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Page Behaviour tests: behavioural tests of a model by capability, and the sentences on which the model fails."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

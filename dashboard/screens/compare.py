@@ -1,7 +1,5 @@
 """Page Compare: whether one of several models is better, and on which sentences."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Page Data: the contents of a data set, how much of each text a model reads, and a user's own files."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping

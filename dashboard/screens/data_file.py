@@ -1,7 +1,5 @@
 """Confirmation of a user's own data file: a preview, and fields for its encoding, delimiter, header and columns."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

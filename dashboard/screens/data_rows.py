@@ -1,7 +1,5 @@
 """The texts of a data set: search, filters, a table in pages, and the editing of labels."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import Counter

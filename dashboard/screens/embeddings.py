@@ -1,7 +1,5 @@
 """Page Embeddings: a map of a split's sentences in a model's vector space, and how separable the classes are there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Sections of the Embeddings page: groups, layers, neighbours, progress, and sentences placed on the map."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

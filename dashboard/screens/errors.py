@@ -1,7 +1,5 @@
 """Page Errors: the wrong predictions of a split, one after the other, and what they have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Panel of annotation codes on the Errors page: coding, undo, frequencies, codebook, history, random draws, files."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

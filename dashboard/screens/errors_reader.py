@@ -1,7 +1,5 @@
 """The list of selected sentences on Errors, the open sentence and its codes, as parts that rerun without the page."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from core.error_analysis.selection import Selection, parse_selection

@@ -1,7 +1,5 @@
 """Filter bar and folded statistics of the Errors page: error rates, words, slices, label errors and dataset shift."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

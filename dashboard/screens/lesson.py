@@ -1,7 +1,5 @@
 """Page Lesson: one lesson in four stages, and the tally of the class that answers it."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit

@@ -1,7 +1,5 @@
 """Page Lessons: all lessons with a small figure, what each teaches, and its minutes."""
 
-from __future__ import annotations
-
 from functools import partial
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Page Models: all model presets, the parts of each, and the differences between two presets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

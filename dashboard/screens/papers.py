@@ -1,7 +1,5 @@
 """Page Papers: the tables of a paper beside our results, the claims that its numbers allow, and what is missing."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shlex

@@ -1,7 +1,5 @@
 """Page Performance: metrics with confidence intervals, and figures that follow the decision threshold."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from functools import partial

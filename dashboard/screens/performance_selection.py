@@ -1,7 +1,5 @@
 """Sections of the Performance page below the curves: labels, slices, threshold, all metrics, and clicks."""
 
-from __future__ import annotations
-
 import contextlib
 from functools import partial
 from html import escape

@@ -1,7 +1,5 @@
 """Page Runs: the models that were trained here, by data set, best first, and what was in progress."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Leaderboard tables of the Runs page, and import and export of runs as zip files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Page Start: guess the label of a sentence, see the model's answer, find out why, try a sentence of your own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

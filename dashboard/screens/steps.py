@@ -1,7 +1,5 @@
 """Page Steps: the forward pass of a typed text, from its tokens to the probabilities, one stage at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Page Sweeps: the runs of one hyperparameter sweep, their progress, and their joint results."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from functools import partial

@@ -3,8 +3,6 @@
 It is made by the command that is in it, and then `python -m dashboard.screens.sweeps_example NAME`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

@@ -1,7 +1,5 @@
 """Page Tokens: sentences with their true and predicted tag spans, and the errors of a token classifier."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

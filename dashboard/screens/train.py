@@ -1,7 +1,5 @@
 """Page Train: the choice of model and data, and the start, progress and stop of a training."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Form of the Train page: data, model preset, settings, composition of a new model, and the start button."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

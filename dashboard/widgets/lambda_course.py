@@ -1,7 +1,5 @@
 """The learned map weights λ of a run during training: a section of Attention, and a page of its own address."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial

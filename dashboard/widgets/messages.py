@@ -1,7 +1,5 @@
 """Messages on dashboard pages: headers, findings, problems, progress and the suggested next step."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

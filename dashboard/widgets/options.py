@@ -1,7 +1,5 @@
 """Widgets for the options of figures and for the split, bound to URL parameters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """Display of long computations, in this or another process: progress, start, stop and resume."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The run chosen on all pages: its picker in the sidebar, and messages for pages without a run to show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any

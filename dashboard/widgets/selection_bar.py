@@ -1,7 +1,5 @@
 """A bar that shows the selected sentences on every page, and a table of the sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape

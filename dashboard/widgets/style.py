@@ -1,7 +1,5 @@
 """Theme and style sheets of the dashboard's pages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The line “Continue: …” of Start and Runs: the one thing that was in progress, as the disk and this visit know it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ The command, the section of Errors and the part of a report follow from the clas
 when it computes, as the command line imports all modules.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any

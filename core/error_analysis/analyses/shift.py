@@ -1,7 +1,5 @@
 """Cached test for dataset shift between the texts of a split and the training texts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
