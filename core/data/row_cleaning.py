@@ -10,7 +10,6 @@ import pandas as pd
 from core.data.cells import MISSING, as_words
 from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
 from core.data.decoding import replace_surrogates
-from core.data.encoding_guess import WRITINGS
 from core.data.findings import Finding, list_finding, plural, shorten
 from core.data.labels import WHOLE_NUMBER, is_several, list_labels, map_label_columns, read_labels
 from core.exceptions import DataError
@@ -22,6 +21,15 @@ LONG_TEXT = 10_000
 LEAST_PER_CLASS = 3  # Rows that at least two classes need: one for each split
 FEW_PER_CLASS, SMALL = 10, 100
 
+WRITINGS = {
+    "question marks in place of letters": re.compile(r"\?{3,} \?{2,}"),
+    "bytes of Python (b'…')": re.compile(r"\Ab(?:'.*'|\".*\")\Z", re.DOTALL),
+    "bytes written as \\xc3": re.compile(r"(?:\\x[89a-f][0-9a-f]){2}"),
+    "numbers in place of words ([101, 2054])": re.compile(r"\A\s*\[?\s*\d+(?:[,\s]+\d+){2,}\s*\]?\s*\Z"),
+    "a list of words (['so', 'it'])": re.compile(r"\A\s*\[\s*(?:'.*'|\".*\")\s*\]\s*\Z", re.DOTALL),
+    "a JSON object": re.compile(r'\A\s*\{".*\}\s*\Z', re.DOTALL),
+    "line ends of Excel (_x000D_)": re.compile("_x000[ad]_", re.IGNORECASE),
+}  # Description of undecoded text → its pattern
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _FEW = 0.05  # Share of texts from which on undecoded text is an export error
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
