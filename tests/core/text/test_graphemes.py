@@ -43,13 +43,6 @@ def test_clusters_are_characters_as_readers_see_them(text, found):
 
 @pytest.mark.slow
 @given(texts)
-def test_clusters_join_to_the_text_and_are_not_finer_than_unicodes(text):
-    assert "".join(split_clusters(text)) == text
-    assert ends(split_clusters(text)) <= ends(pytest.importorskip("regex").findall(r"\X", text))
-
-
-@pytest.mark.slow
-@given(texts)
 def test_words_split_no_cluster_and_only_blanks_are_outside_words(text):
     words = find_word_spans(text)
     assert all(place in ends(split_clusters(text)) for word in words for place in word)
