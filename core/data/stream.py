@@ -1,6 +1,6 @@
 """Streaming of rows for a single pass, of files and published data sets, so that memory does not grow with the length.
 
-Formats that cannot be read in pieces (Excel, a JSON list, treebanks) are read completely, within the limits.
+Formats that cannot be read in pieces (Excel, JSON) are read completely, within the limits.
 """
 
 import codecs
@@ -20,12 +20,11 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.archives import GZIP, ZIP
-from core.data.cells import NESTED, as_word, as_words, check_cell
-from core.data.columns import ALONE, choose_text, make_unique, summarize_columns
-from core.data.decoding import DecodedText, decode_bytes, decode_line, replace_surrogates
+from core.data.cells import NESTED, as_word, as_words
+from core.data.columns import ALONE, choose_text, summarize_columns
+from core.data.decoding import DecodedText, decode_bytes, decode_line
 from core.data.delimited_text import parse_rows, parse_table, split_lines
 from core.data.findings import plural, shorten
-from core.data.json_table import DECODER, has_text, is_wrapper
 from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
 from core.data.sources.source import OWN_LAYOUT, PublishedLayout
@@ -77,16 +76,13 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
         return _stream_batches(schema, batches, text, path.name)
     packed = not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
     decoded = None if packed else _DecodedFile(stream, head, encoding, path.name)
-    objects = decoded is not None and not delimiter and decoded.is_json_lines()
-    if objects and decoded and (rows := _stream_json(decoded, text, path.name)):
-        return rows
-    sample = decoded.read_sample() if decoded and not objects else ""
-    plain = delimiter or not (sample.lstrip()[:1] in tuple("[{(<_") or read_label_lines(sample, path.name))
-    if decoded is None or objects or not plain:
-        frame = read_table(path, **settings).frame
-        words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
-        cells = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
-        return _make_stream(frame, [pa.field(str(name), pa.string()) for name in frame.columns], cells, text, path.name)
+    sample = decoded.read_sample() if decoded else ""
+    plain = delimiter or not (sample.lstrip()[:1] in tuple("[{<_") or read_label_lines(sample, path.name))
+    if decoded is None or not plain:
+        frame = read_table(path, **settings).frame.astype(object)
+        columns = [frame.iloc[:, place].where(frame.iloc[:, place].notna(), None) for place in range(frame.shape[1])]
+        fields = [_infer_field(str(name), cells) for name, cells in zip(frame.columns, columns, strict=True)]
+        return _make_stream(frame, fields, zip(*columns, strict=True), text, path.name)
     asked = (delimiter, settings.get("header", ""), settings.get("quoting", ""))
     rows = _stream_delimited(decoded, sample, text, asked)
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
@@ -123,19 +119,6 @@ class _DecodedFile:
             if (size := size + len(line)) > SAMPLE:
                 break
         return "".join(parts)
-
-    def is_json_lines(self) -> bool:
-        """Return whether the first line of a file is a complete JSON object that is a row (JSON Lines)."""
-        first = list(islice((line for line in self.read_lines() if line.strip()), 2))
-        if not first or not first[0].lstrip().startswith("{"):
-            return False
-        try:
-            found = DECODER.decode(first[0])
-        except (ValueError, RecursionError):
-            return False
-        if not isinstance(found, dict) or (found and all(isinstance(each, list) for each in found.values())):
-            return False
-        return len(first) > 1 or has_text(found)  # a single object may contain all rows
 
 
 def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
@@ -193,38 +176,12 @@ def _make_stream(
     return Rows(column, schema, _build_batches(rows, schema, column, file), notes)
 
 
-def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
-    """Stream JSON Lines in two passes, as all keys must be known first; None if the file must be read whole."""
-    kinds: dict[str, set[type]] = {}
-    for number, row in enumerate(_parse_objects(decoded, file), 1):
-        limits.check_shape(number, max(1, len(kinds)), file=file)
-        for key, value in row.items():
-            too_large = isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS
-            kinds.setdefault(key, set()).add(str if too_large else type(value))
-            if isinstance(value, dict) and not (text or has_text(row)) and is_wrapper(key, value):
-                return None
-    if not kinds:
-        raise DataError("the list holds no rows", file=file)
-    keys, names = list(kinds), make_unique(map(replace_surrogates, kinds))
-    types = [frozenset(found - {type(None)}) for found in kinds.values()]
-    nested = [NESTED if each and each <= {list, dict} else None for each in types]
-    typed = [_KINDS.get(each, pa.string()) for each in types]
-    fields = list(map(pa.field, names, typed, repeat(True), nested))
-    first, rows = (([row.get(key) for key in keys] for row in _parse_objects(decoded, file)) for _ in range(2))
-    frame = pd.DataFrame(islice(first, SAMPLE_ROWS), columns=list(names), dtype=object)
-    return _make_stream(frame, fields, rows, text, file)
-
-
-def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]:
-    longest = limits.get_limits().characters
-    for number, line in enumerate(filter(str.strip, decoded.read_lines()), 1):
-        try:
-            row = DECODER.decode(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"this line is not valid JSON: {error}", file=file, row=number) from None
-        if not isinstance(row, dict):
-            raise DataError('every row must be an object such as {"text": "…"}', file=file, row=number)
-        yield {key: check_cell(value, longest, file=file, row=number, field=key) for key, value in row.items()}
+def _infer_field(name: str, cells: pd.Series) -> pa.Field:
+    """Return a column's name and type: that of its cells if all have a simple one, JSON for lists and objects."""
+    types = frozenset(map(type, cells)) - {type(None)}
+    large = int in types and any(isinstance(cell, int) and abs(cell) >= _WHOLE_NUMBERS for cell in cells)
+    nested = NESTED if types and types <= {list, dict} else None
+    return pa.field(name, pa.string() if large else _KINDS.get(types, pa.string()), True, nested)
 
 
 def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:

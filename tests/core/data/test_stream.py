@@ -49,7 +49,7 @@ def test_formats_without_streaming_are_read_completely(tmp_path, ending):
     frame = pd.DataFrame({"id": [1, 2], "text": ["so good", "bad"]})
     path = tmp_path / f"a.{ending}"
     frame.to_json(path, orient="records") if ending == "json" else frame.to_excel(path, index=False)
-    assert stream_file(path) == ("text", [{"id": "1", "text": "so good"}, {"id": "2", "text": "bad"}])
+    assert stream_file(path) == ("text", [{"id": 1, "text": "so good"}, {"id": 2, "text": "bad"}])
 
 
 def test_streams_keep_types_nesting_late_keys_and_the_order_of_rows(tmp_path, monkeypatch):
