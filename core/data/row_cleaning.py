@@ -21,17 +21,7 @@ LONG_TEXT = 10_000
 LEAST_PER_CLASS = 3  # Rows that at least two classes need: one for each split
 FEW_PER_CLASS, SMALL = 10, 100
 
-WRITINGS = {
-    "question marks in place of letters": re.compile(r"\?{3,} \?{2,}"),
-    "bytes of Python (b'…')": re.compile(r"\Ab(?:'.*'|\".*\")\Z", re.DOTALL),
-    "bytes written as \\xc3": re.compile(r"(?:\\x[89a-f][0-9a-f]){2}"),
-    "numbers in place of words ([101, 2054])": re.compile(r"\A\s*\[?\s*\d+(?:[,\s]+\d+){2,}\s*\]?\s*\Z"),
-    "a list of words (['so', 'it'])": re.compile(r"\A\s*\[\s*(?:'.*'|\".*\")\s*\]\s*\Z", re.DOTALL),
-    "a JSON object": re.compile(r'\A\s*\{".*\}\s*\Z', re.DOTALL),
-    "line ends of Excel (_x000D_)": re.compile("_x000[ad]_", re.IGNORECASE),
-}  # Description of undecoded text → its pattern
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
-_FEW = 0.05  # Share of texts from which on undecoded text is an export error
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
 """Invisible letters and signs, and variation selectors of emoji."""
@@ -154,12 +144,7 @@ def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
 def _find_lost(texts: pd.Series) -> list[Finding]:
     lost = int(texts.str.contains("\ufffd", regex=False).sum())
     message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
-    found = list_finding("lost-characters", "warning", lost, message)
-    for name, pattern in WRITINGS.items():
-        number = int(texts.str.contains(pattern, regex=True).sum())
-        message = f"{plural(number, 'text')} with {name}, read as it stands; save the file again from its source"
-        found += list_finding("undecoded", "warning", number if number > max(1, _FEW * len(texts)) else 0, message)
-    return found
+    return list_finding("lost-characters", "warning", lost, message)
 
 
 def _resolve_escapes(text: str) -> str:
@@ -170,11 +155,7 @@ def _resolve_escapes(text: str) -> str:
 
 
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
-    """Return findings on how several labels per text are written, or on 0/1 columns that might be labels."""
-    if layout.task == "single":
-        bits = find_bits(frame, [name for name in map(str, frame.columns) if name not in layout.taken])
-        message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label="
-        return [Finding("indicator-columns", "note", len(bits), message + ",".join(bits[:8]))] if len(bits) > 1 else []
+    """Return findings on how several labels per text are written."""
     if layout.task != "multi" or not len(labels):
         return []
     mark = {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(layout.mark, f"'{layout.mark}'")
