@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 import zlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -205,14 +206,14 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
     allowed = limits.get_limits()
     sheet.reset_dimensions()  # the declared size may be a billion empty cells
     rows: dict[int, list[Any]] = {}
-    merging, errors, width = _MergedCells(merged), Counter[int](), 0
+    errors, width = Counter[int](), 0
     for place, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         if place > _SHEET_ROWS:
             raise DataError("a row has an impossible number; save it again as .xlsx", file=file)
         filled = len(cells)
         while filled and cells[filled - 1] is None:
             filled -= 1
-        if not (row := merging.fill_row(place, list(cells[:filled]))):
+        if not (row := cells[:filled]):
             continue
         width = max(width, len(row))
         if width > allowed.columns:
@@ -225,31 +226,22 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
             None if n in wrong else check_cell(cell, allowed.characters, file=file, row=place, field=f"column {n}")
             for n, cell in enumerate(row)
         ]
-    return rows, [*_report_cells("merged-cells", merging.filled), *_report_cells("error-cells", errors)]
+    return rows, [*_report_cells("merged-cells", _fill_merged(rows, merged)), *_report_cells("error-cells", errors)]
 
 
-class _MergedCells:
-    """Vertically merged cells of an Excel sheet; each cell of a merged block gets the value of its first cell."""
-
-    def __init__(self, merged: list[tuple[int, int, int]]) -> None:
-        self.filled = Counter[int]()  # column → cells that got the value of the first
-        self._starts: dict[int, list[tuple[int, int]]] = {}
-        for column, first, last in merged:
-            self._starts.setdefault(first, []).append((column, last))
-        self._open: dict[int, tuple[int, Any]] = {}
-
-    def fill_row(self, place: int, row: list[Any]) -> list[Any]:
-        """Return a sheet row with its merged cells filled with the values of their blocks; an empty row stays empty."""
-        for column, (last, value) in list(self._open.items()):
-            if place > last:
-                del self._open[column]
-            elif row and value is not None and (column >= len(row) or row[column] is None):
-                row += [None] * (column + 1 - len(row))
+def _fill_merged(rows: dict[int, list[Any]], merged: list[tuple[int, int, int]]) -> Counter[int]:
+    """Give each cell of a vertically merged block the value of its first cell; count the filled cells by column."""
+    filled, places = Counter[int](), list(rows)
+    for column, first, last in merged:
+        above = rows.get(first, [])
+        value = above[column] if column < len(above) else None
+        for place in places[bisect_right(places, first) : bisect_right(places, last)] if value is not None else ():
+            row = rows[place]
+            row += [None] * (column + 1 - len(row))
+            if row[column] is None:
                 row[column] = value
-                self.filled[column] += 1
-        for column, last in self._starts.get(place, ()):
-            self._open[column] = (last, row[column] if column < len(row) else None)
-        return row
+                filled[column] += 1
+    return filled
 
 
 def _report_cells(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
