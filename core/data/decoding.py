@@ -3,7 +3,6 @@
 import codecs
 import dataclasses
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -155,19 +154,13 @@ def _decode_guessed(data: bytes, guess: DecodedText) -> DecodedText:
 
 
 def _detect_utf16(data: bytes) -> str:
-    """Return the UTF-16 variant of bytes without a byte-order mark, judged by zero bytes or line ends; else empty."""
+    """Return the UTF-16 variant of bytes without a byte-order mark, judged by zero bytes; else empty."""
     head = data[:20_000]
     half = len(head) // 2
     if half and head[1::2].count(0) > 0.4 * half and head[0::2].count(0) < 0.05 * half:
         return "utf-16-le"
     if half and head[0::2].count(0) > 0.4 * half and head[1::2].count(0) < 0.05 * half:
         return "utf-16-be"
-    for name, end in (("utf-16-le", b"\n\0"), ("utf-16-be", b"\0\n")):
-        if 2 * head.count(end) > head.count(b"\n"):
-            text = head.decode(name, "replace")
-            kinds = set(map(unicodedata.category, re.sub(r"[\t\r\n]", "", text[:-1])))
-            if not kinds & {"Cc", "Cn", "Co", "Cs"} and text.count("\n") >= max(2, 0.9 * head.count(end)):
-                return name
     return ""
 
 

@@ -12,11 +12,6 @@ Span = tuple[int, int]
 _CLUSTER = regex.compile(r"\X")
 
 
-def split_clusters(text: str) -> list[str]:
-    """Split a text into its grapheme clusters (characters as readers see them)."""
-    return list(text) if text.isascii() and "\r" not in text else _CLUSTER.findall(text)
-
-
 def find_boundary(text: str, place: int) -> int:
     """Return the last position in a text, up to `place`, that does not split a grapheme cluster."""
     if place <= 0 or place >= len(text) or (text[: place + 1].isascii() and text[place - 1 : place + 1] != "\r\n"):

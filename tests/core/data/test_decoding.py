@@ -62,13 +62,6 @@ def test_wrong_encodings_are_refused_and_surrogates_joined_or_replaced():
     assert replace_surrogates("plain") == "plain"
 
 
-@pytest.mark.parametrize("order", ["le", "be"])
-@pytest.mark.parametrize("words", ["Отличный сервис", "一部很好看的电影", "บริการดีมาก", "정말재미있다", "خدمة ممتازة"])
-def test_utf16_without_a_byte_order_mark_is_detected_in_any_script(words, order):
-    text = "".join(f"{words}\t{'да' if n % 2 else 'нет'}\n" for n in range(6))
-    assert decode_bytes(text.encode(f"utf-16-{order}")).text == text
-
-
 def test_offered_encodings_can_read_the_file_and_leave_out_the_named_one():
     lines = "скучный фильм номер\nхороший день\n" * 30
     found = decode_bytes(lines.encode("cp1251"))
