@@ -56,8 +56,7 @@ def predict(
         to: Write the file with the predictions joined: .csv, .jsonl or .parquet.
 
     Returns:
-        `run`, `task`, `edit`, for a file also `text` (its column), `notes` (on a guessed encoding), `differences` (of
-        its texts and predicted labels from those of the run's test data, `core.evaluation.split_differences`) and
+        `run`, `task`, `edit`, for a file also `text` (its column), `notes` (on a guessed encoding) and
         `predictions`; with `to`, `rows` and `to` instead, so memory does not grow with the file. A prediction has `row`
         (from 0), `text`, `label` (with several labels per text: `labels` above 0.5, and `labels_tuned` above the
         thresholds chosen on validation) and `probabilities`; `unknown`, the share of unknown words (None for byte
@@ -104,8 +103,6 @@ def print_predict(result: dict[str, Any]) -> None:
         say(f"Note: {note}.")
     _print_unknown(predictions)
     _print_cut(predictions)
-    for warning in result.get("differences", {}).get("warnings", ()):
-        say(warning, head="Warning: ")
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
         return

@@ -165,7 +165,6 @@ def test_predict_guesses_the_text_column_and_joins_predictions_to_the_file(cli, 
         code, out, err = cli("predict", "first", "--data", "mine.csv", "--to", name, "--json")
         told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
         found = json.loads(out)
-        assert "too few to compare" in found.pop("differences")["left_out"]
         assert found == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
         read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
         frame = read[name.split(".")[1]](place / name)
