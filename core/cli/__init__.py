@@ -34,7 +34,6 @@ OLD_NAMES = {
     "project": {"--rows": "--limit"},
     "predict": {"--file": "--data"},
     "report": {"--output": "--to"},
-    "codes edit": {"--to": "--name"},
 }
 """Command → old name of an option → its present name. Help texts do not show old names."""
 FAILED: dict[str, Callable[[Mapping[str, Any]], bool]] = {

@@ -67,7 +67,7 @@ OPTIONS = {
     "files": "--to --csv --label-csv --json --html --book",
     "figures": "--only --with --theme",
     "slices": "--save --rename --rm",
-    "codes": "--author --definition --example --place --into --off",
+    "codes": "--author --definition --example --place --off",
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
