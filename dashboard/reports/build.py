@@ -33,7 +33,7 @@ from core.runs.store import RunStore
 from dashboard.figures.drawing import make_node, read_asset, to_draw_script, write_node
 from dashboard.figures.figure import Source
 from dashboard.figures.model_comparison import MOST, PAIRS
-from dashboard.figures.theme import DARK, LIGHT, Tokens
+from dashboard.figures.theme import LIGHT, Tokens
 from dashboard.reports import report_parts, report_sections
 from dashboard.reports.report_parts import ReportData, ReportReader, Section, write_notice, write_paragraph
 
@@ -53,7 +53,7 @@ def write_html(told: _Parts, sections: Sequence[Section], again: str) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_write_policy(runs, found)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
+        '<meta name="color-scheme" content="light">'
         f"<title>{write_node(told.title)} · Sentiscope</title><style>{_write_styles(found.scripts)}</style></head>"
         f"<body>{_write_head(told, sections)}<main>{first}{''.join(map(_write_section, sections))}</main>"
         f"{write_node(make_node('footer', foot))}{packed}<script>{script}</script></body></html>\n"
@@ -96,7 +96,7 @@ def _wrap_scripts(names: Sequence[str]) -> str:
 def _write_policy(runs: Sequence[str], found: ReportData) -> str:
     """Write the content security policy of a report: no requests, and no scripts other than the listed ones."""
     scripts = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
-    traces = [trace for chart in found.charts.values() for trace in chart["light"]["data"]]
+    traces = [trace for chart in found.charts.values() for trace in chart["chart"]["data"]]
     if any(trace.get("type") in ("scattergl", "scatter3d") for trace in traces):
         scripts.append("'unsafe-eval'")  # Plotly generates code for WebGL at run time
     rest = "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -104,9 +104,8 @@ def _write_policy(runs: Sequence[str], found: ReportData) -> str:
 
 
 def _write_styles(scripts: Sequence[str]) -> str:
-    dark = "@media screen and (prefers-color-scheme: dark) { :root { %s } }"
-    themes = f":root {{ {_write_colors(LIGHT)} }} {dark % _write_colors(DARK)}"
-    return "\n".join((themes, read_asset("report.css"), *(read_asset(f"{name}.css") for name in ("marks", *scripts))))
+    colors = f":root {{ {_write_colors(LIGHT)} }}"
+    return "\n".join((colors, read_asset("report.css"), *(read_asset(f"{name}.css") for name in ("marks", *scripts))))
 
 
 def _write_colors(tokens: Tokens) -> str:

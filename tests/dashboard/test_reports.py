@@ -8,9 +8,7 @@ import re
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from reports import changed, columns, packed
+from reports import columns, packed
 
 from core import api
 from core.api.public_classes import Run
@@ -21,7 +19,7 @@ from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
 from dashboard.reports import report_sections as kept_rows
 from dashboard.reports.build import build_report
-from dashboard.reports.report_parts import ReportReader, compute_difference
+from dashboard.reports.report_parts import ReportReader
 from dashboard.reports.report_sections import write_codes_section, write_run_card
 
 pytestmark = pytest.mark.slow
@@ -66,7 +64,7 @@ def test_metrics_intervals_and_counts_equal_record_and_predictions(good, store):
     for number in ("0.800", "0.712", "0.876", "0.432", "0.500"):
         assert f">{number}</td>" in good.markup
     frame, kinds = read_table(store, "good").frame, ("bad", "good")
-    (bars,) = packed(good.markup)["charts"]["confusion"]["light"]["data"]
+    (bars,) = packed(good.markup)["charts"]["confusion"]["chart"]["data"]
     shown = [int(re.search(r">(\d+)</b>", cell)[1]) for cell in bars["text"]]
     assert shown == [((frame.true == true) & (frame.predicted == said)).sum() for true in kinds for said in kinds]
 
@@ -174,19 +172,6 @@ def test_errors_come_first_if_not_all_rows_fit(monkeypatch):
     coded = np.array([True, False, False, True, False])
     assert kept_rows.select_rows(wrong, [8, 1, 6, 8, 5], coded).places.tolist() == [0, 3], "whatever was coded is there"
     assert kept_rows.make_number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]
-
-
-TREES = st.recursive(
-    st.none() | st.integers() | st.text(max_size=3),
-    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=2), inside, max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=60)
-@given(TREES, TREES)
-def test_dark_theme_is_stored_as_difference_from_light(light, dark):
-    assert changed(light, compute_difference(light, dark)) == dark
 
 
 def test_report_without_texts_hides_definitions(tmp_path):
