@@ -70,7 +70,6 @@ OPTIONS = {
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
-    "lexicons": "--lexicon",
     "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }
