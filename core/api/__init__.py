@@ -62,6 +62,7 @@ VERBS: dict[str, str] = {
     "counter-examples list": "data:counter_examples_list",
     "counter-examples keep": "data:counter_examples_keep",
     "counter-examples rm": "data:counter_examples_remove",
+    "counter-examples export": "data:counter_examples_export",
     "data list": "data:data_list",
     "data card": "data:data_card",
     "data check": "data:data_check",

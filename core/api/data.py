@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from core import data as data_room
 from core import error_analysis, evaluation, runs
 from core.api.options import Author, CliArgument, Settings, Store
 from core.api.printing import make_printer, say, tabulate
+from core.atomic import write_named
 from core.cache import get_cache_folder
 from core.config import compose
 from core.data.findings import plural
@@ -18,7 +20,7 @@ from core.data.sources import SOURCES, check_availability
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.exceptions import InputError
 from core.fingerprint import hash_value
-from core.formatting import count
+from core.formatting import count, format_csv
 from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.configuration import START, configure
 from core.runs.store import RunStore
@@ -263,6 +265,15 @@ def counter_examples_remove(
     return {"id": id, "removed": True}
 
 
+def counter_examples_export(
+    file: Annotated[Path | str, CliArgument("CSV.", metavar="FILE")], *, store: Store = None
+) -> dict[str, Any]:
+    """Write all counter-examples to a CSV file that can be trained on."""
+    rows = error_analysis.counter_examples.read_examples((store or RunStore()).folder)
+    write_named("FILE", file, format_csv(error_analysis.counter_examples.build_table(rows)))
+    return {"file": str(file), "rows": len(rows)}
+
+
 def print_counter_examples_list(result: dict[str, Any]) -> None:
     """Print a row for each counter-example (a sentence that a model gets wrong), and how many a run gets wrong."""
     rows = result["counter_examples"]
@@ -281,6 +292,7 @@ def print_counter_examples_list(result: dict[str, Any]) -> None:
 
 print_counter_examples_keep = make_printer(lambda r: f"{_join_labels(r)}: {r['text']}")
 print_counter_examples_remove = make_printer(lambda r: f"{r['id']} is gone.")
+print_counter_examples_export = make_printer(lambda r: f"{plural(r['rows'], 'counter-example')} in {r['file']}.")
 
 
 def _join_labels(row: dict[str, Any]) -> str:

@@ -110,6 +110,7 @@ def slices(
     *,
     save: Annotated[str, CliArgument(metavar="NAME")] = "",
     where: Clauses = (),
+    rename: Annotated[tuple[str, str], CliArgument(metavar="NAME NEW")] = ("", ""),
     remove: Annotated[str, CliArgument(name="--rm", metavar="NAME")] = "",
     split: Split = "",
     store: Store = None,
@@ -119,6 +120,7 @@ def slices(
     Args:
         save: Save the selection of --where under this name.
         where: Rules, as in errors; default: wrong. Repeat: all must hold.
+        rename: Rename a slice.
         remove: Delete the slice of this name.
 
     Returns:
@@ -139,6 +141,8 @@ def slices(
         asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
         error_analysis.selection.select_rows(asked, table, tagged, store)  # refuses a wrong rule before it is saved
         kept.save_slice(store, table.record, save, asked)
+    if any(rename):
+        kept.rename_slice(store, table.record, *rename)
     if remove:
         kept.remove_slice(store, table.record, remove)
     found = [kept.report_slice(store, table, tagged, each) for each in kept.read_slices(store, table.record)]

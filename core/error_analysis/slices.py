@@ -107,6 +107,19 @@ def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
     return parse_selection(one.select)
 
 
+def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slice:
+    """Rename a slice of sentences; InputError if it does not exist or the new name is taken."""
+    to, before = _clean_name(to), read_slices(store, record)
+    find_slice(store, record, name)
+    if to != name and any(each.name == to for each in before):
+        raise InputError(f"there is a slice {shorten(to)} already; take another name, or remove it")
+    made = replace(next(each for each in before if each.name == name), name=to)
+    if to != name:
+        _write_slice(store, record, made)
+        remove_slice(store, record, name)
+    return made
+
+
 def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
     """Delete a slice, but not the sentences it selects; InputError if it does not exist."""
     find_slice(store, record, name)

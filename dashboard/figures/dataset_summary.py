@@ -108,6 +108,18 @@ def build_length_table(card: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def build_phenomena_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] | None) -> pd.DataFrame:
+    """Return row counts of each annotated linguistic phenomenon by split, with TF-IDF's accuracy; empty without any."""
+    counts = {name: split["phenomena"] for name, split in card["splits"].items() if "phenomena" in split}
+    if not counts:
+        return pd.DataFrame()
+    frame = pd.DataFrame(counts).fillna(0).astype("int64").sort_values(next(iter(counts)), ascending=False)
+    frame = frame.rename_axis("phenomenon").reset_index()
+    if yardstick:
+        frame["TF-IDF, test"] = frame["phenomenon"].map(yardstick["phenomena"])
+    return frame
+
+
 def build_baseline_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
     """Return the scores of the baselines (TF-IDF with logistic regression) on every split but train.
 

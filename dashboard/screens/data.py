@@ -223,6 +223,11 @@ def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, 
         tables["Yardstick"] = table = figures.build_baseline_table(measured, rows)
         show_table(table, "Baselines", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
     show_caption(BASELINES)
+    named = figures.build_phenomena_table(card, measured["yardstick"] if measured else None)
+    if not named.empty:
+        tables["Phenomena"] = named
+        show_heading("Kinds of sentences", "kinds", note=f"rows of each of the {len(named)} kinds")
+        show_table(named, "Kinds of sentences", {"TF-IDF, test": three})
     return tables
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.data.findings import plural
 from core.error_analysis.selection import Selection
-from core.error_analysis.slices import remove_slice
+from core.error_analysis.slices import LONGEST, remove_slice, rename_slice
 from core.exceptions import NotAvailable
 from core.formatting import count, number, shorten_text
 from core.runs.record import RunRecord
@@ -128,7 +128,7 @@ def _format_threshold(decision: Decision) -> str:
     return f" at {number(decision.threshold, 2)}"
 
 
-WHICH = "slice-which"
+WHICH, RENAMED = "slice-which", "slice-renamed"
 NOT_CHANGED = "Not changed: {}."
 NONE_YET = "No slices yet. Click a cell above or filter on Errors, then press “Save as slice”."
 
@@ -151,20 +151,33 @@ def show_slices(source: Source) -> Tables:
 
 def _offer_changes(record: RunRecord, names: list[str]) -> None:
     if names:
-        with st.popover("Remove a slice", type="tertiary", key="slices-change"):
-            key = state.get_widget_key(WHICH)
+        with st.popover("Rename or remove", type="tertiary", key="slices-change"):
+            key, new = state.get_widget_key(WHICH), state.get_widget_key(RENAMED)
             st.selectbox("Slice", names, key=key)
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                st.text_input("New name", key=new, max_chars=LONGEST, width=240)
+                st.button("Rename", key="slice-rename", on_click=partial(_rename_slice, record, key, new))
             st.button("Remove it", key="slice-remove", on_click=partial(_remove_slice, record, key))
             show_caption("This affects every run on these data. The sentences do not change.")
     show_notice(state.SLICE_CHANGED)
+
+
+def _rename_slice(record: RunRecord, key: str, field: str) -> None:
+    name, new = str(state.get_value(key, "")), str(state.get_value(field, ""))
+    with state.store_refusal(state.SLICE_CHANGED, NOT_CHANGED):
+        _report_change(f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
 
 
 def _remove_slice(record: RunRecord, key: str) -> None:
     name = str(state.get_value(key, ""))
     with state.store_refusal(state.SLICE_CHANGED, NOT_CHANGED):
         remove_slice(data.store(), record, name)
-        state.set_value(state.SLICE_CHANGED, f"“{name}” is removed.")
-        state.clear_clicks(WHICH)
+        _report_change(f"“{name}” is removed.")
+
+
+def _report_change(said: str) -> None:
+    state.set_value(state.SLICE_CHANGED, said)
+    state.clear_clicks(WHICH, RENAMED)
 
 
 INTERVALS = (

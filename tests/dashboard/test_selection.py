@@ -143,11 +143,15 @@ def test_selection_is_saved_as_a_slice_and_an_invalid_name_is_reported(app, runs
     assert "Saved as “true negative”" in words(press(app, "selected-keep")), "named by what selects it"
 
 
-def test_slices_are_listed_and_removed_on_performance(app, runs):
+def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
     save_slice(store, record, "bad ones", Selection(("true=negative",)))
     opened(app, "performance", run="finished", more="Saved slices")
+    app.text_input(key="slice-renamed").set_value("<i>denied</i>")
+    assert "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(press(app, "slice-rename"))
+    assert [each.name for each in read_slices(store, record)] == ["<i>denied</i>"]
+    assert "Not changed:" in words(press(app, "slice-rename"))
     press(app, "slice-remove")
     assert read_slices(store, record) == [] and "No slices yet." in words(app)
 

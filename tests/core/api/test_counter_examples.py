@@ -53,13 +53,16 @@ def test_stored_counter_examples_are_used_in_training_but_not_in_metrics(cli, pl
     assert run.evaluate(split="test")["metrics"] == run.metrics["test"], "a list that has grown changes no run"
 
 
-def test_counter_examples_are_listed_and_removed(cli):
+def test_counter_examples_are_listed_exported_and_removed(cli, place):
     for text in ("later", "=hardly good"):
         assert cli("counter-examples", "keep", text, "--label", "minus", "--note", "so")[0] == 0
     rows = cli.json("counter-examples", "list")["counter_examples"]
     assert {"later", "=hardly good"} <= {row["text"] for row in rows}
+    code, out, _ = cli("counter-examples", "export", "list.csv")
+    table = pd.read_csv(place / "list.csv")
+    assert code == 0 and len(table) == len(rows) and "'=hardly good" in set(table["text"])
     assert cli("counter-examples", "rm", rows[0]["id"])[0] == 0
-    out = cli("counter-examples", "list")[1]
+    code, out, _ = cli("counter-examples", "list")
     assert f"{len(rows) - 1} counter-example" in out and cli("counter-examples", "rm", rows[0]["id"])[0] == 2
 
 

@@ -132,6 +132,9 @@ def test_slices_are_saved_listed_used_and_removed(cli, place):
     low, high = one["intervals"]["f1_macro"]
     assert f"20 10.0 % 2.8 to 30.1 +5.0 0.474 ({low:.3f} to {high:.3f}) true bad" in printed
     assert f"bad ones: {one['lacks']}" in printed
+    assert "three bad" in cli("slices", "three", "--rename", "bad ones", "three bad")[1]
+    assert cli("slices", "three", "--rename", "bad ones", "x")[0] == 2
+    Run("three", RunStore(place / "runs")).slices(rename=("three bad", "bad ones"))
     assert cli("slices", "three", "--rm", "bad ones")[0] == 0
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
 

@@ -65,7 +65,7 @@ OPTIONS = {
     "distance, embeddings": "--insert --most --dimensions --space",
     "files": "--to --csv --label-csv --json --html --book",
     "figures": "--only --with --theme",
-    "slices": "--save --rm",
+    "slices": "--save --rename --rm",
     "codes": "--author --definition --example --place --off",
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",

@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 from core.api.evaluation import compare
 from core.error_analysis import selection, slices
 from core.error_analysis.selection import PickedRows, Selection, store_picked
-from core.error_analysis.slices import find_slice, remove_slice, save_slice
+from core.error_analysis.slices import find_slice, remove_slice, rename_slice, save_slice
 from core.exceptions import InputError, RunDamaged
 from core.runs.store import RunStore
 
@@ -56,6 +56,20 @@ def test_slices_keep_their_sentences_after_links_expire(store):
         path.unlink()
     assert find_slice(store, record, "drawn") == Selection((rule,))
     assert selection.read_picked(store, rule.removeprefix("ids:")) == group
+
+
+def test_renaming_a_slice_changes_only_its_name(store):
+    record, rule = store.read("one"), store_picked(store, PickedRows(("a", "b"), "drawn on the map"))
+    save_slice(store, record, "other", Selection(("right",)))
+    made = save_slice(store, record, "drawn", Selection((rule,)))
+    assert rename_slice(store, record, "drawn", " drawn  anew ") == dataclasses.replace(made, name="drawn anew")
+    assert [each.name for each in slices.read_slices(store, store.read("two"))] == ["drawn anew", "other"]
+    assert find_slice(store, record, "drawn anew") == Selection((rule,))
+    assert rename_slice(store, record, "other", "other").name == "other"
+    wrong = ("drawn", "x", "no slice drawn"), ("other", "drawn anew", "already"), ("other", " ", "is no")
+    for name, to, said in wrong:
+        check_raises(InputError, said, rename_slice, store, record, name, to)
+    assert [each.name for each in slices.read_slices(store, record)] == ["drawn anew", "other"]
 
 
 def test_refusals_list_the_existing_slices(store, monkeypatch):
