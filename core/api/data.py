@@ -20,7 +20,7 @@ from core.data.sources import SOURCES, check_availability
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.exceptions import InputError
 from core.fingerprint import hash_value
-from core.formatting import count, format_csv
+from core.formatting import count, format_csv, percent
 from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.configuration import START, configure
 from core.runs.store import RunStore
@@ -112,6 +112,7 @@ def data_check(
     settings: Settings = None,
     *,
     start: Annotated[str, CliArgument(name="--from", metavar="RUN")] = "",
+    lexicon: Annotated[str, CliArgument(metavar="NAME|FILE")] = "",
     store: Store = None,
 ) -> dict[str, Any]:
     """Check a file, folder or data set: encoding, columns, labels, rows left out, and whether it can be used.
@@ -119,19 +120,23 @@ def data_check(
     Args:
         data: A registered name, a folder or a file.
         start: Also count the rows that this run has learned from.
+        lexicon: Also measure how this lexicon fits: vader, or a file.
 
     Returns:
         The fields of `core.data.card.check_dataset`; for usable data also the `differences` of validation and test
         from training (`core.evaluation.split_differences`). Texts that `start` or a `training.teacher` learned from are
-        removed from every split except train; `notes` has their number.
+        removed from every split except train; `notes` has their number. With a lexicon also `lexicon`
+        (`core.error_analysis.lexicon_fit.fit_lexicon`).
     """
     begun = {START: start} if start else {}
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
     with runs.lineage.plan_lineage(store or RunStore(), config) as (given, unknown):
+        differences, fit = evaluation.split_differences.compare_dataset, error_analysis.lexicon_fit.fit_lexicon
 
         def describe_splits(dataset: Any) -> dict[str, Any]:
-            """Return how the splits differ."""
-            return {"differences": evaluation.split_differences.compare_dataset(dataset)}
+            """Return how the splits differ, and how a lexicon fits the training texts."""
+            own = {"lexicon": fit(lexicon, dataset)} if lexicon else {}
+            return {"differences": differences(dataset), **own}
 
         found = data_room.card.check_dataset(given, describe_splits)
     return {**found, "notes": [*found["notes"], *unknown]} if found["ok"] else found
@@ -162,6 +167,19 @@ def print_data_check(result: dict[str, Any]) -> None:
     for each in result["differences"]:
         for warning in each["warnings"]:
             say(warning, head="Warning: ")
+    if fit := result.get("lexicon"):
+        said = f"{fit['lexicon']} lists {percent(fit['coverage'])} of the words; "
+        said += f"{percent(fit['texts_covered'])} of the training texts have one. "
+        said += _describe_agreement(fit) if fit["agreement"] is not None else f"No agreement: {fit['reason']}."
+        say(said, head="Lexicon: ")
+
+
+def _describe_agreement(fit: Mapping[str, Any]) -> str:
+    ends = " to ".join(map(percent, fit["interval"]))
+    return (
+        f"In {count(fit['decided'])} its sum has a sign; it agrees with the label in {percent(fit['agreement'])} "
+        f"({ends}); always the larger polarity: {percent(fit['larger'])}."
+    )
 
 
 def _print_decisions(decisions: Sequence[Mapping[str, Any]]) -> None:

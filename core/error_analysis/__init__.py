@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from core.error_analysis import (
         dataset_shift,
         label_errors,
+        lexicon_fit,
         mc_dropout,
         neighbors,
         predictions_table,

@@ -70,6 +70,7 @@ OPTIONS = {
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
+    "lexicons": "--lexicon",
     "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }

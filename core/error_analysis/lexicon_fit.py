@@ -1,0 +1,47 @@
+"""Fit of a sentiment lexicon to a data set before training: coverage, and agreement with the labels."""
+
+from typing import Any
+
+import numpy as np
+
+from core.behavioral_tests.suite_predictions import find_polarities
+from core.data.dataset import TRAIN, Dataset
+from core.error_analysis.linguistic_tags import SIDES, find_words, read_valences
+from core.evaluation.intervals import compute_wilson
+from core.exceptions import InputError
+
+
+def fit_lexicon(name: str, dataset: Dataset) -> dict[str, Any]:
+    """Measure how a lexicon fits the training texts of a data set.
+
+    Returns:
+        `lexicon`, `texts`, `coverage` (share of words that it lists), `texts_covered` (share of texts with one);
+        `decided`: texts whose words do not sum to 0 and whose label has a polarity; `agreement`: the share of them in
+        which both have the same sign, with 95 % `interval` (Wilson), and `larger`, that of always the more frequent
+        polarity; `reason`: why there is no agreement, else empty.
+    """
+    valences, rows = read_valences(name), dataset.splits[TRAIN]
+    words = [find_words(text) for text in rows["text"]]
+    known = [[valences[word] for word in each if word in valences] for each in words]
+    total = sum(map(len, words))
+    found: dict[str, Any] = {
+        "lexicon": name,
+        "texts": len(words),
+        "coverage": sum(map(len, known)) / total if total else 0.0,
+        "texts_covered": float(np.mean([bool(each) for each in known])) if known else 0.0,
+    }
+    found |= {"decided": 0, "agreement": None, "interval": None, "larger": None, "reason": ""}
+    if dataset.task != "single":
+        return found | {"reason": "only texts with one label each agree or disagree with a lexicon"}
+    try:
+        sides = find_polarities(name, dataset.classes, order=dataset.classes if dataset.ordered else ())
+    except InputError as error:
+        return found | {"reason": f"{error}".partition(";")[0].partition("' has ")[2] or str(error)}
+    of_class = np.array([SIDES.get(sides[each] or "", 0) for each in dataset.classes])
+    told, said = of_class[rows["label"].to_numpy()], np.sign([round(sum(each), 9) for each in known])
+    both = (told != 0) & (said != 0)
+    n, same = int(both.sum()), int((told == said)[both].sum())
+    if not n:
+        return found | {"reason": "no training text has both a polarity and a listed word"}
+    larger = max(float((told[both] == sign).mean()) for sign in (-1, 1))
+    return found | {"decided": n, "agreement": same / n, "interval": list(compute_wilson(same, n)), "larger": larger}
