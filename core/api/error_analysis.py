@@ -10,11 +10,11 @@ from core.api.printing import say, tabulate, write_ends, write_p, write_points, 
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, format_csv, signed
+from core.formatting import count, format_csv, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
 
-SHOWN, VALUES, WORDS = 20, 8, 15  # printed rows, values or slices, and words
+SHOWN, MARKS, WORDS = 20, 8, 15  # printed rows, distinguishing columns and tags, and words
 
 
 def errors(  # noqa: PLR0913 - each is an option that a person types by name
@@ -63,7 +63,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         an upper end of None means no bound. `values`: the same for each value of the data's own columns, with the
         `rule` that selects its rows. `slices`: properties, and pairs of properties, with significantly more errors
         (`core.error_analysis.report`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
-        each row has its `tags`. `words`: words and phrases more frequent than in the rest, by z
+        each row has its `tags`. `marks`: columns and tags outside the rules, by how much they distinguish the selection
+        (`core.error_analysis.facets`). `words`: words and phrases more frequent than in the rest, by z
         (`core.error_analysis.keywords`): `words`, the numbers of texts with them in the selection (`selected`, as with
         `word=WORDS`) and in the `rest`, `log_odds` and `z` (4 or more).
 
@@ -180,20 +181,20 @@ def _print_labels(result: dict[str, Any]) -> None:
         tabulate(rows, _name_columns("split", "key", "true", "likelier", "p_true", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
-    for each in result["conflicts"][:VALUES]:
+    for each in result["conflicts"][:MARKS]:
         labels = ", ".join(f"{name} {number}" for name, number in each["labels"].items())
         say(f"{each['text']} ({labels})", head="One text, several labels: ")
-    if len(result["conflicts"]) > VALUES:
-        say(f"The first {VALUES} of {plural(len(result['conflicts']), 'such text')}; --json has all.")
+    if len(result["conflicts"]) > MARKS:
+        say(f"The first {MARKS} of {plural(len(result['conflicts']), 'such text')}; --json has all.")
 
 
 def _print_tags(result: dict[str, Any]) -> None:
     """Print error tags, most excess errors first, and the properties and words that distinguish the selected rows."""
     if rows := [each for each in result["tags"] if each["n"]]:
         tabulate(rows, {"tag": "tag", **RISK}, "tag")
-    if values := result["values"][:VALUES]:
+    if values := result["values"][:MARKS]:
         tabulate(values, {"value": "rule", **RISK}, "value")
-    for each in result["slices"][:VALUES]:
+    for each in result["slices"][:MARKS]:
         more = "" if each["ratio"] is None else f", {each['ratio']:.1f} times as often as the rest"
         say(f"{each['said']}: {count(each['wrong'])} of {count(each['n'])}{more}.", head="Goes wrong more often: ")
     if nowhere := [each["tag"] for each in result["tags"] if not each["n"]]:
@@ -201,11 +202,22 @@ def _print_tags(result: dict[str, Any]) -> None:
     for why in dict.fromkeys(result["absent"].values()):
         names = ", ".join(name for name, each in result["absent"].items() if each == why)
         say(f"{why}.", head=f"No {names}: ")
+    if rows := result["marks"][:MARKS]:
+        tabulate(rows, FEATURES, "marks the selection")
     words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
     if words:
         say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
 
 
+FEATURES: dict[str, Any] = {
+    "marks the selection": "name",
+    "V": lambda each: f"{each['v']:.2f}",
+    "value": "value",
+    "selected": lambda each: whole_percent(each["share"]),
+    "the rest": lambda each: whole_percent(each["rest_share"]),
+    "p (Holm)": lambda each: write_p(each["p_holm"]),
+}
+"""Columns on properties that are more frequent in the selected rows than in all others."""
 RISK: dict[str, Any] = {
     "rows": lambda row: count(row["n"]),
     "selected": lambda row: count(row["selected"]),

@@ -1,8 +1,16 @@
-"""Facets that filter a prediction table with a click."""
+"""Facets that filter a prediction table with a click, and the columns and tags that distinguish a selection.
 
-from collections.abc import Sequence
+Columns and tags are ranked by Cramér's V, 0 to 1, between selection and value, with the bias correction of Bergsma
+(Journal of the Korean Statistical Society 2013). Values are grouped by `core.evaluation.group_metrics`: numbers and
+dates in quartiles, rare values together. p is from the chi-square test, Holm-corrected over all that are ranked, and
+None if counts are too small (Cochran 1954: an expected count below 1, or over a fifth of them below 5).
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,8 +20,10 @@ from core.error_analysis.predictions_table import SEVERAL, PredictionTable, cut_
 from core.error_analysis.query import CODE, RANGE, Clause
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.tags import name_tag
-from core.evaluation.group_metrics import MISSING, QUARTERS, group_rows
+from core.evaluation.comparison import apply_holm
+from core.evaluation.group_metrics import MISSING, QUARTERS, RowGroups, group_rows
 from core.exceptions import InputError
+from core.lazy_imports import scipy
 
 OUTCOME, TAG, CODES = "outcome", "tag", "code"
 LEAST = 0.5  # share of rows that the options of a column must cover; columns such as names cover fewer
@@ -131,3 +141,75 @@ def _make_option(table: PredictionTable, name: str, label: str) -> Filter | None
         if read == clause and (has := query.match_rows([clause], table)).any():
             return Filter(clause, label, has)
     return None
+
+
+YES, NO = "yes", "no"
+
+
+def group_columns(table: PredictionTable) -> dict[str, RowGroups]:
+    """Group a prediction table's rows by the values of each of the data's own columns (dates by quartiles)."""
+    times = {name: read_times(table, name) for name in table.own}
+    return {name: group_rows(table.frame[name]) if each is None else cut_quarters(each) for name, each in times.items()}
+
+
+def rank_features(
+    table: PredictionTable,
+    tags: Mapping[str, np.ndarray],
+    chosen: np.ndarray,
+    without: Collection[str] = (),
+    groups: Mapping[str, RowGroups] | None = None,
+) -> list[dict[str, Any]]:
+    """Rank columns and error tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
+
+    `without` are columns and tags by which the rows were selected, `groups` the result of `group_columns`, if known.
+
+    Returns:
+        For each `name`: `kind` (`column` or `tag`), `v`, `p`, `p_holm`, and the `value` most over-represented in the
+        selection, with `selected` rows, their `share`, `rest` and `rest_share`; empty if none or all are selected.
+    """
+    if chosen.all() or not chosen.any():
+        return []
+    found = []
+    for name, values in (group_columns(table) if groups is None else groups).items():
+        if name not in without:
+            found.append({"name": name, "kind": "column", **_compare_column(values.place, list(values.names), chosen)})
+    for name in (name for name in tags if name not in without):
+        found.append({"name": name, "kind": "tag", **_compare_column(tags[name].astype(np.int64), [NO, YES], chosen)})
+    found = [each for each in found if each["v"] is not None]
+    tested = [each for each in found if each["p"] is not None]
+    for each, step in zip(tested, apply_holm([each["p"] for each in tested]), strict=True):
+        each["p_holm"] = step.p
+    return sorted(found, key=lambda each: (-each["v"], each["name"]))
+
+
+def compute_cramer(counts: np.ndarray) -> tuple[float, float | None]:
+    """Compute bias-corrected Cramér's V and the chi-square p of (2, k) counts without an empty row or column."""
+    n, (rows, columns) = counts.sum(), counts.shape
+    expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / n
+    square = float(((counts - expected) ** 2 / expected).sum())
+    free = (rows - 1) * (columns - 1)
+    phi = max(0.0, square / n - free / (n - 1))
+    sides = (side - (side - 1) ** 2 / (n - 1) for side in (rows, columns))
+    few = expected.min() < 1 or (expected < 5).mean() > 0.2
+    least = min(sides) - 1
+    return math.sqrt(phi / least) if least > 0 else 0.0, None if few else float(scipy.special.chdtrc(free, square))
+
+
+def _compare_column(place: np.ndarray, names: list[str], chosen: np.ndarray) -> dict[str, Any]:
+    inside, rest = (np.bincount(place[rows], minlength=len(names)) for rows in (chosen, ~chosen))
+    there = np.flatnonzero(inside + rest)
+    if len(there) < 2:
+        return {"v": None}
+    v, p = compute_cramer(np.stack([inside, rest])[:, there])
+    shares = inside / inside.sum(), rest / rest.sum()
+    top = names.index(YES) if names == [NO, YES] else int((shares[0] - shares[1]).argmax())
+    return {
+        "v": v,
+        "p": p,
+        "p_holm": None,
+        "value": names[top],
+        "selected": int(inside[top]),
+        "share": float(shares[0][top]),
+        "rest": int(rest[top]),
+        "rest_share": float(shares[1][top]),
+    }

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import plural
-from core.error_analysis.facets import OUTCOME, TAG, Facet, Facets, Filter
+from core.error_analysis.facets import OUTCOME, TAG, Facet, Facets, Filter, rank_features
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import Clause
 from core.error_analysis.selection import Selection, describe_selection
@@ -275,9 +275,16 @@ def report_errors(
         **_collect_rates(table, facets, tags, chosen),
         "absent": tags.absent,
         "slices": report_found_slices(facets, table.wrong),
+        "marks": rank_features(table, tags.available, chosen, list_clause_names(clauses)),
         "words": [each._asdict() for each in table.phrases.find_keywords(chosen)],
         "rows": tagged,
     }
+
+
+def list_clause_names(clauses: Sequence[Clause]) -> set[str]:
+    """Return the columns and tags that a selection's filter rules use, and that thus cannot explain the selection."""
+    named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
+    return named | (BY_DEFINITION if "wrong" in named else set())
 
 
 def _collect_rates(

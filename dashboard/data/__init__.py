@@ -111,8 +111,8 @@ class PageReader(Reader):
         record = known.table.record
 
         def prepare_tags() -> None:
-            """Prepare the phrase index and nearest training texts that the error tags of a split need."""
-            _ = known.table.phrases
+            """Prepare the phrase index, row groups and nearest training texts that the error tags of a split need."""
+            _ = known.table.phrases, known.groups
             pooled = None
             if self.has_weights(record.run) and "pooled" in list_capabilities(record.config.model):
                 pooled = self.load_model(record.run).predict([""]).pooled

@@ -1,24 +1,31 @@
-"""Words that are more frequent in selected rows, and word clouds of prediction outcomes."""
+"""Words, columns and error tags that are more frequent in selected rows, and word clouds of prediction outcomes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
+from core.error_analysis.facets import YES, rank_features
 from core.error_analysis.keywords import LEAST_Z, Keyword
 from core.error_analysis.query import WORD, Clause
+from core.error_analysis.report import list_clause_names
+from core.error_analysis.tags import CONSEQUENCES, name_tag
 from core.formatting import count, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
+from dashboard.figures.error_rates import write_tag
 from dashboard.figures.figure import Figure, Option, make_interval_figure
 from dashboard.figures.filtering import SELECT, select_rows
-from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
+from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell, make_axis
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import find_positive_class
 
 WORDS_SHOWN = 12
+COLUMNS_SHOWN = 10
+ALPHA = 0.05
 CLOUD_WORDS = 24
 SMALLEST, LARGEST = 0.95, 2.1
 OUTCOMES = {
@@ -93,6 +100,82 @@ OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
     f"sentences (Monroe, Colaresi and Quinn 2008); each sentence counts once. Listed if z ≥ {LEAST_Z:g} and n ≥ 3, "
     "the largest z first. In random selections of 153 of 3 202 sentences, the largest z of all phrases "
     "lies below 3.9 in 95 of 100.",
+    options=(SELECT,),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionFeatures:
+    """Columns and error tags that distinguish the selected rows (`core.error_analysis.facets.rank_features`)."""
+
+    analysis: RowSelection
+    found: Sequence[Mapping[str, Any]]
+
+    def find_rule(self, row: Mapping[str, Any]) -> str:
+        """Return the filter rule that selects rows by a column value or error tag; empty if no rule can do so."""
+        name, label = ("tag", name_tag(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
+        options = (option for facet in self.analysis.facets if facet.name == name for option in facet.options)
+        return next((str(option.clause) for option in options if option.label == label), "")
+
+
+def compare_features(of: RowSelection) -> SelectionFeatures:
+    """Compare columns and error tags of the selected rows with all other rows; NotAvailable: tags not computed yet."""
+    known = list_clause_names(of.clauses) | CONSEQUENCES
+    return SelectionFeatures(of, rank_features(of.table, of.tags, of.rows, known, of.known.groups))
+
+
+def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
+    """Build the interval table of columns and error tags that distinguish the selected rows."""
+
+    def is_significant(row: Mapping[str, Any]) -> bool:
+        return row["p_holm"] is not None and row["p_holm"] < ALPHA
+
+    def write_name(row: Mapping[str, Any]) -> TextCell:
+        if row["kind"] == "tag":
+            return write_tag(row["name"], "" if row["value"] == YES else row["value"])
+        return TextCell(row["name"], small=row["value"])
+
+    def mark_share(row: Mapping[str, Any]) -> Mark:
+        share, rest = row["share"], row["rest_share"]
+        said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
+        return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
+
+    axis = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
+    return IntervalTable(
+        "Columns and tags that distinguish the selection",
+        (
+            columns.name("name", "Column or tag", write_name, "12rem", name="name"),
+            columns.make_csv_columns("kind", "v", "p", "p_holm", "value"),
+            columns.count("n", "here", "selected", "3.6rem", csv="selected"),
+            columns.interval("share", "share", mark_share, lambda marks: axis),
+            columns.text("v", "V", lambda row: TextCell(number(row["v"], 2), strong=is_significant(row)), "3.4rem"),
+            columns.make_csv_columns("share", "rest", "rest_share"),
+        ),
+        shown.found,
+        lambda row: shown.find_rule(row) or f"{row['kind']} {row['name']}",
+        shown=shown.found[:COLUMNS_SHOWN],
+        picks=lambda row: bool(shown.find_rule(row)),
+    )
+
+
+MARKED: Figure[SelectionFeatures] = make_interval_figure(
+    "error-columns",
+    "errors",
+    "Distinguishing features",
+    lambda source: compare_features(select_rows(source)),
+    build_columns_table,
+    "Columns",
+    note=lambda shown: (
+        f"{min(COLUMNS_SHOWN, len(shown.found))} of {len(shown.found)} columns and tags" if shown.found else ""
+    ),
+    reading=lambda shown: (
+        "Ring: share in the rest. Tick: share in the selection. Grey: may be chance."
+        if shown.found
+        else "The selection is empty or complete: there is nothing to compare."
+    ),
+    how="*V* is Cramér's V between being selected and the values of the column, with the bias correction of Bergsma "
+    "(2013): 0 for no relation, 1 for a perfect one. p: chi-square test after Holm over all columns and tags; those "
+    "that define the selection are left out.",
     options=(SELECT,),
 )
 

@@ -11,13 +11,14 @@ import numpy as np
 
 from core.error_analysis import query, selection
 from core.error_analysis.codebook import Codes, get_data_name
-from core.error_analysis.facets import Facet, Facets, make_code_facet
+from core.error_analysis.facets import Facet, Facets, group_columns, make_code_facet
 from core.error_analysis.neighbors import NearestTraining
 from core.error_analysis.predictions_table import PredictionTable, read_table
 from core.error_analysis.query import Clause
 from core.error_analysis.row_annotations import Annotations
 from core.error_analysis.selection import SelectedRows, describe_selection, parse_selection, sort_rows
 from core.error_analysis.tags import TableTags
+from core.evaluation.group_metrics import RowGroups
 from core.exceptions import NotAvailable
 from core.interpret.background_thread import BackgroundThread
 from core.runs.record import RunRecord
@@ -43,6 +44,7 @@ class SplitFacts:
         if run not in self._beside:
             other = SplitFacts(self.table, self.tagged.compare_with_run(run), self.nearest)
             other.base_facets, other.keys = self.base_facets, self.keys
+            other._once = {"groups": self.groups}
             other.find_tags()
             self._beside[run] = other
         return self._beside[run]
@@ -73,6 +75,11 @@ class SplitFacts:
     def facets(self) -> list[Facet]:
         """Return the groups of filter options, including error tags; only valid once all tags are computed."""
         return self.base_facets.list_facets(self.tagged.available)
+
+    @property
+    def groups(self) -> dict[str, RowGroups]:
+        """Return the rows of a split grouped by value, as data column → groups of rows."""
+        return self.compute_once("groups", lambda: group_columns(self.table))
 
     def find_tags(self, prepare: Callable[[], None] = lambda: None) -> None:
         """Compute all error tags of a split (may take seconds the first time), then call the function `prepare`."""

@@ -24,9 +24,11 @@ from dashboard.figures import error_rates, filtering
 from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, SplitShift
 from dashboard.figures.distinguishing_features import (
     CLOUDS,
+    MARKED,
     OF_CLASS,
     OVERUSED,
     Outcomes,
+    compare_features,
     compare_words,
     find_outcomes,
 )
@@ -42,7 +44,7 @@ from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.selection_bar import show_inside_button
 from dashboard.widgets.style import get_look, split_page
 
-PLACED = (ERRORS, error_rates.GATHERED, OVERUSED, error_rates.SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
+PLACED = (ERRORS, error_rates.GATHERED, OVERUSED, MARKED, error_rates.SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
 
 
 def list_sections(source: Source, shown: RowSelection, *, tagged: bool) -> dict[str, Callable[[], Tables]]:
@@ -80,7 +82,12 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
 
 def _show_words(shown: RowSelection) -> Tables:
     words = compare_words(shown)
-    return _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
+    left, right = split_page("marked", [6, 5])
+    with left:
+        tables = _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
+    with right:
+        marked = _show_pick_table(MARKED, compare_features(shown), "", lambda: pick_row(shown, MARKED.name, ""))
+    return tables | marked
 
 
 def _show_slices(shown: RowSelection) -> Tables:

@@ -35,7 +35,7 @@ def whole(app):
 
 def test_tags_words_slices_and_columns_are_below_the_reader(page, runs):
     app = whole(page(run="finished", split="validation"))
-    for title in ("Where errors cluster", "Frequent words", "Weak slices"):
+    for title in ("Where errors cluster", "Frequent words", "Weak slices", "Distinguishing features"):
         assert f">{title}</h2>" in words(app)
     assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and column values with their error risk"
     assert "No property or pair" in words(app)  # too few sentences: no rows, so no table

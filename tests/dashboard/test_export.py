@@ -116,7 +116,7 @@ def test_baseline_has_its_scores_and_reasons_for_missing_figures(trained, tmp_pa
     result = api.figures("baseline", tmp_path, text="good", store=RunStore(trained))
     assert {each["name"] for each in result["files"]} == {
         *("confusion", "confusion-shares", "confidence", "roc", "pr", "calibration", "metrics", "each-class", "parts"),
-        *("words", "methods", "steps", "errors", "error-tags", "error-slices", "error-words"),
+        *("words", "methods", "steps", "errors", "error-tags", "error-slices", "error-words", "error-columns"),
         "outcome-cloud",
     }
     assert "makes no vector" in result["left_out"]["map-pca"]

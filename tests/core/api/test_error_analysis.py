@@ -82,10 +82,12 @@ def test_tags_are_sorted_by_excess_errors_and_select_rows(cli, place):
     assert pd.read_csv(place / "tags.csv")["tag:negation"].sum() == 30
     first = found["words"][0]
     assert (first["words"], first["selected"], first["rest"]) == ("again", 50, 0)
+    assert found["marks"][0]["name"] == "negation" and "sure and wrong" not in {each["name"] for each in found["marks"]}
     found = cli.json("errors", "tagged", "--where", "tag=negation", "--where", "right")
     assert found["selected"]["n"] == 20 and "tags" not in found
     lines = cli.lines("errors", "tagged", "--tags")
     assert any(line.startswith("negation 50 30 60.0 % +23.3 4.50 2.") and line.endswith("< 0.001") for line in lines)
+    assert any(line.startswith("negation 0.4") and line.endswith("yes 60 % 13 % < 0.001") for line in lines)
     assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
 
 
@@ -168,6 +170,7 @@ def test_report_is_one_json_object_and_a_file(cli, tmp_path):
     [
         (("gone",), "gone"),
         (("one", "--split", "dev"), "no predictions of a split 'dev'"),
+        (("one", "--codes", "nobody"), "--codes 'nobody'"),
         (("one", "--to", "/no/such/folder/one.html"), "no such folder"),
     ],
 )

@@ -60,6 +60,30 @@ def test_counts_of_a_phrase_equal_the_sentences_that_it_selects(known, select):
 
 
 @pytest.fixture
+def tagged(tmp_path):
+    """400 rows; rows from the web are wrong more often."""
+    rows, random = np.arange(400), np.random.default_rng(0)
+    source = random.choice(["web", "phone"], 400)
+    right = random.random(400) > np.where(source == "web", 0.7, 0.1)
+    frame = texts(rows % 2, source=source, day=random.choice(list("ab"), 400))
+    return known_of(tmp_path, right_where(right, rows % 2), frame)
+
+
+@pytest.mark.slow
+def test_shares_equal_the_table_and_selecting_columns_are_left_out(tagged):
+    shown, frame = features.compare_features(apply_query(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
+    row, web = features.build_columns_table(shown).frame.iloc[0], frame["source"] == "web"
+    assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
+    assert row["share"] == pytest.approx(web[frame["wrong"]].mean())
+    assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
+    first = features.build_columns_table(shown).marks.rows[0]
+    assert first.id == "source=web" and first.picks and not first.cells["share"].tie
+    found = features.compare_features(apply_query(tagged[0], "wrong;source=web", tagged[1])).found
+    names = {row["name"] for row in found}
+    assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
+
+
+@pytest.fixture
 def shown(tmp_path):
     """400 rows; positive texts predicted as negative mention rain."""
     each = np.arange(400)
