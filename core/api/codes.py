@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Code = Annotated[str, CliArgument("Of the codebook; `sentiscope codes list RUN` shows it.", metavar="CODE")]
 Codes = Annotated[Sequence[str] | str, CliArgument("Of the codebook.", metavar="CODE…", kind=list[str])]
 Keys = Annotated[Sequence[str], CliArgument("A row, as `errors` names it; repeat.", "--key", "KEY", list[str])]
+Key = Annotated[str, CliArgument("A row, as `errors` names it.", metavar="KEY")]
+Into = Annotated[str, CliArgument("The code that they get, new or of the codebook.", place=False)]
 Definition = Annotated[str | None, CliArgument("When it is given.")]
 Example = Annotated[str | None, CliArgument("A sentence that has it.")]
 Place = Annotated[int | None, CliArgument("Its digit on the page; 0: none.", metavar="1-9")]
@@ -144,6 +146,28 @@ def codes_add(
     return _describe_code(_open_codes(run, store).add_code(code, definition or "", example or "", place, author))
 
 
+def codes_edit(
+    run: RunName,
+    code: Code,
+    *,
+    to: Annotated[str, CliArgument("The new name.", "--name")] = "",
+    definition: Definition = None,
+    example: Example = None,
+    place: Place = None,
+    author: Author = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Change the name, definition, example or digit of a code of the codebook; rows with the code keep the code."""
+    given: dict[str, Any] = {"to": to, "definition": definition, "example": example, "place": place, "author": author}
+    return _describe_code(_open_codes(run, store).edit_code(code, **given))
+
+
+def codes_remove(run: RunName, code: Code, *, author: Author = "", store: Store = None) -> dict[str, Any]:
+    """Remove a code from the codebook; refused while any row still has the code."""
+    _open_codes(run, store).remove_code(code, author)
+    return {"code": code, "removed": True}
+
+
 def codes_code(
     run: RunName,
     codes: Codes,
@@ -163,6 +187,45 @@ def codes_code(
         raise InputError("name at least one code, and rows: --key KEY, or --where CLAUSE that selects some")
     found.codes.give_codes(chosen, named, off=off, author=author, run=run)
     return {"codes": named, "rows": len(chosen), "off": off}
+
+
+def codes_note(
+    run: RunName, key: Key, text: str, *, split: Split = "", author: Author = "", store: Store = None
+) -> dict[str, Any]:
+    """Write a note on a row of a run.
+
+    Args:
+        text: The note; "" deletes it.
+    """
+    found = _select_rows(run, split, "all", store)
+    _check_keys(found, [key])
+    found.codes.write_note(key, text, author=author, run=run)
+    return {"key": key, "note": text}
+
+
+def codes_merge(run: RunName, codes: Codes, into: Into, *, author: Author = "", store: Store = None) -> dict[str, Any]:
+    """Merge annotation codes: every row of the data set with an old code gets the new one."""
+    named = as_list(codes)
+    return {"codes": named, "into": into, "rows": _open_codes(run, store).merge_codes(named, into, author)}
+
+
+def codes_split(
+    run: RunName,
+    code: Code,
+    into: Into,
+    *,
+    keys: Keys = (),
+    split: Split = "",
+    where: Clauses = (),
+    author: Author = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Split an annotation code: give some of its rows another code instead."""
+    found = _select_rows(run, split, where or "all", store)
+    if not keys and not where:
+        raise InputError("say which rows have the new code: --key KEY, or --where CLAUSE such as text~not")
+    chosen = _check_keys(found, keys) if keys else found.keys
+    return {"code": code, "into": into, "rows": found.codes.split_code(code, into, chosen, author)}
 
 
 def codes_draw(
@@ -302,14 +365,16 @@ def _name_author(author: str) -> str:
     return author if has_name(author) else " ".join(filter(None, (name_author(author), author)))
 
 
-def print_codes_add(result: dict[str, Any]) -> None:
-    """Print the new code of the codebook."""
-    tabulate([result], ("code", "place", "definition", "example"), "code")
-
-
+print_codes_add = print_codes_edit = lambda r: tabulate([r], ("code", "place", "definition", "example"), "code")
+print_codes_remove = make_printer(lambda r: f"{r['code']} is no code any more.")
 print_codes_code = make_printer(
     lambda r: f"{', '.join(r['codes'])} {'taken from' if r['off'] else 'given to'} {plural(r['rows'], 'row')}."
 )
+print_codes_note = make_printer(lambda r: f"{r['key']}: {r['note'] or 'no note'}")
+print_codes_merge = make_printer(
+    lambda r: f"{plural(r['rows'], 'row')} changed; {', '.join(r['codes'])} became {r['into']}."
+)
+print_codes_split = make_printer(lambda r: f"{plural(r['rows'], 'row')} of {r['code']} have {r['into']} now.")
 print_codes_export = make_printer(lambda r: f"{plural(r['rows'], 'row')} in {r['file']}.")
 print_codes_undo = make_printer(lambda r: f"Taken back: {r['undone']}.")
 

@@ -94,7 +94,12 @@ class RunCodes(NamedRun):
 
     list = bind_verb(codes.codes_list)
     add = bind_verb(codes.codes_add)
+    edit = bind_verb(codes.codes_edit)
+    remove = bind_verb(codes.codes_remove)
     code = bind_verb(codes.codes_code)
+    note = bind_verb(codes.codes_note)
+    merge = bind_verb(codes.codes_merge)
+    split = bind_verb(codes.codes_split)
     draw = bind_verb(codes.codes_draw)
     rates = bind_verb(codes.codes_rates)
     kappa = bind_verb(codes.codes_kappa)

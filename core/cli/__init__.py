@@ -19,6 +19,7 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from core.api import GROUPS, VERBS, load_verb
 from core.api.options import NamedRun, CliArgument
@@ -28,6 +29,14 @@ from core.exceptions import InputError, SentiscopeError
 from core.runs.training_jobs import handle_stop_signals
 from core.text.text_pairs import join_pair
 
+OLD_NAMES = {
+    "evaluate": {"--limit-test": "--limit"},
+    "project": {"--rows": "--limit"},
+    "predict": {"--file": "--data"},
+    "report": {"--output": "--to"},
+    "codes edit": {"--to": "--name"},
+}
+"""Command → old name of an option → its present name. Help texts do not show old names."""
 FAILED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "train": lambda result: result["status"] != "done",
     "pretrain": lambda result: result["status"] != "done",
@@ -50,6 +59,18 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of the output has ended (`| head`), so the rest is discarded.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Command(TyperCommand):
+    """A Typer command that also understands the old names of its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Replace old names of options by the present ones; everything after `--` stays unchanged."""
+        end = args.index("--") if "--" in args else len(args)
+        cut = [each.partition("=") for each in args[:end]]
+        names: Mapping[str, str] = getattr(self.callback, "old_names", {})
+        renamed = [names.get(name, name) + equals + value for name, equals, value in cut]
+        return super().parse_args(ctx, renamed + args[end:])
 
 
 class Argument(NamedTuple):
@@ -82,6 +103,7 @@ def generate_command(command: str) -> Callable[..., None]:
     parameters += [] if signature.return_annotation == "int" else [JSON]
     call_verb.__doc__, call_verb.__signature__ = about, inspect.Signature(parameters)  # type: ignore[attr-defined]
     call_verb.__annotations__ = {each.name: each.annotation for each in parameters}
+    call_verb.old_names = OLD_NAMES.get(command, {})  # type: ignore[attr-defined]
     return call_verb
 
 
@@ -212,7 +234,7 @@ def generate_app() -> typer.Typer:
         if noun and noun not in groups:
             verbs = ", ".join(each.removeprefix(f"{noun} ") for each in VERBS if each.startswith(f"{noun} "))
             groups[noun] = typer.Typer(no_args_is_help=True, help=f"{GROUPS[noun]}: {verbs}.")
-        (groups[noun] if noun else app).command(name)(generate_command(command))
+        (groups[noun] if noun else app).command(name, cls=Command)(generate_command(command))
     for noun in sorted(groups):
         app.add_typer(groups[noun], name=noun)
     return app

@@ -115,7 +115,7 @@ class Codes:
             old = self._find_row(book, name)
             name, new = old["name"], new if to else old["name"]
             if known := match_name(new, (row["name"] for row in book if row != old)):
-                raise InputError(f"there is a code {known!r} already; Errors can merge two codes")
+                raise InputError(f"there is a code {known!r} already; `codes merge` joins two codes")
             given = {"definition": definition, "example": example}
             texts = {key: clean_text(value) for key, value in given.items() if value is not None}
             digit = old["place"] if place is None else _check_place(place, name, book)

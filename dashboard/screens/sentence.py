@@ -56,7 +56,7 @@ def _show_reading(record: RunRecord, text: str, line: DeltaGenerator, others: Ma
     if note := warn_unknown(trained.unknown_words):
         show_finding("Few of these words are known", note)
     edits, parts, view = read_link_edits(record, text, trained)
-    remember_state(record, text, edits)
+    remember_state(record, text, edits, view)
     answered = _show_prediction(record, text, view, trained if edits else None)
     source = Source(record, data, text=text, edits=edits)
     with line:

@@ -1,21 +1,30 @@
-"""Undo and redo of changes on the Sentence page."""
+"""Undo and redo of changes on the Sentence page, and the list of all sentences tried in this visit."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.formatting import number
 from core.interpret.model_edits import Edits
 from core.runs.record import RunRecord
+from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
+from dashboard.widgets.figure import show_caption, show_heading
+from dashboard.widgets.messages import escape_label
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+
+    from core.interpret.sentence_inspection import SentenceView
+
+NOTE = "Only from this visit. Click one to restore sentence, run and changes."
+QUOTED = 90  # most characters of a shown sentence
 
 
 PAUSE = 2.0
@@ -25,29 +34,38 @@ MOST = 40
 
 @dataclass(frozen=True)
 class TriedSentence:
-    """A sentence tried on the Sentence page, with run and model edits."""
+    """A sentence tried on the Sentence page, with run, model edits and prediction; equality ignores the prediction."""
 
     run: str
     text: str
     edit: str
+    answer: str = field(default="", compare=False)
+    chance: float = field(default=math.nan, compare=False)
+    changed: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class EditHistory:
-    """The undo steps of a visitor on the Sentence page."""
+    """The undo steps of a visitor on the Sentence page, and every sentence that the visitor has tried."""
 
     steps: tuple[TriedSentence, ...] = ()
     """The oldest first."""
     at: int = -1
+    tried: tuple[TriedSentence, ...] = ()
+    """Distinct sentences with a word, the last one first."""
     touched: float = -math.inf
 
     def add_state(self, now: TriedSentence, seconds: float) -> EditHistory:
         """Return the undo history with the current sentence, run and edits added; `seconds`: time of a steady clock."""
         if self.steps and now == self.steps[self.at]:
             return self
-        last = self.at if self._is_same_change(now, seconds) else self.at + 1
+        last, tried = self.at + 1, self.tried
+        if self._is_same_change(now, seconds):
+            last, tried = self.at, tuple(each for each in tried if each != self.steps[self.at])
         steps = (*self.steps[:last], now)[-MOST:]
-        return EditHistory(steps, len(steps) - 1, seconds)
+        if now.text.strip():
+            tried = (now, *(each for each in tried if each != now))[:MOST]
+        return EditHistory(steps, len(steps) - 1, tried, seconds)
 
     def _is_same_change(self, now: TriedSentence, seconds: float) -> bool:
         """Return whether an edit continues the last undo step: the same kind of change shortly after it."""
@@ -70,15 +88,21 @@ class EditHistory:
         """Return whether the undo history has a later step, which redo would restore."""
         return self.at + 1 < len(self.steps)
 
+    def clear_steps(self) -> EditHistory:
+        """Return the undo history with the current step only; earlier and later steps are dropped."""
+        return EditHistory(self.steps[self.at : self.at + 1], min(self.at, 0))
+
 
 def _describe_change(before: TriedSentence, now: TriedSentence) -> tuple[bool, bool, frozenset[str]]:
     levers = set(before.edit.split(",")) ^ set(now.edit.split(","))
     return before.run != now.run, before.text != now.text, frozenset(each.partition(":")[0] for each in levers if each)
 
 
-def remember_state(record: RunRecord, text: str, edits: Edits) -> None:
-    """Add the current run, sentence and model edits to the visitor's undo history."""
-    now = TriedSentence(record.run, text, edits.encode_line())
+def remember_state(record: RunRecord, text: str, edits: Edits, view: SentenceView) -> None:
+    """Add the current run, sentence, model edits and prediction to the visitor's undo history."""
+    now = TriedSentence(
+        record.run, text, edits.encode_line(), view.label, view.probabilities[view.label], edits.describe_changes()
+    )
     state.set_value(state.PAST, _get_history().add_state(now, monotonic()))
 
 
@@ -94,6 +118,31 @@ def show_undo_buttons() -> None:
             help_text, act = f"{about} (Ctrl Alt {key})", partial(_move_by, by)
             if st.button(icon.capitalize(), f"tried-{icon}", help_text, act, **press):
                 st.rerun()
+
+
+def show_tried() -> dict[str, pd.DataFrame]:
+    """Show the sentences tried in this visit as buttons that restore them; return their table for the export."""
+    tried = _get_history().tried
+    if not tried:
+        return {}
+    show_heading("Recent sentences", "tried", note="newest first")
+    with st.container(key="tried", gap="xxsmall", height=320 if len(tried) > 6 else "content"):
+        for place, each in enumerate(tried):
+            if st.button(
+                escape_label(_format_state(each)),
+                f"tried-{place}",
+                type="tertiary",
+                on_click=partial(_restore_state, each),
+            ):
+                st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("Clear", key="tried-clear", on_click=state.set_value, args=(state.PAST, _get_history().clear_steps()))
+        show_caption(NOTE)
+    import pandas as pd
+
+    names = {"run": "run", "text": "text", "changed": "changed", "answer": "answer", "probability": "chance"}
+    rows = [{name: getattr(each, own) for name, own in names.items()} for each in tried]
+    return {"Tried sentences": pd.DataFrame(rows)}
 
 
 def _get_history() -> EditHistory:
@@ -112,3 +161,9 @@ def _restore_state(tried: TriedSentence) -> None:
     state.set_param(state.EDIT, tried.edit)
     if tried.run != state.get_run():
         state.choose_run(tried.run)
+
+
+def _format_state(tried: TriedSentence) -> str:
+    text = wrap_bidi(clip_text(tried.text, QUOTED))
+    about = "; ".join(filter(None, (tried.run, tried.changed)))
+    return f"{text} — {tried.answer} {number(tried.chance)} ({about})"

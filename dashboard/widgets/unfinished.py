@@ -98,10 +98,9 @@ def _resume_sample(record: RunRecord, draw: Draw, at: int) -> None:
 
 def _find_sentence(records: Sequence[RunRecord]) -> UnfinishedTask | None:
     past = state.get_value(state.PAST, None)
-    tried = [each for each in past.steps if each.text.strip()] if past else []
-    if not tried or tried[-1].run not in {record.run for record in records}:
+    if past is None or not past.tried or past.tried[0].run not in {record.run for record in records}:
         return None
-    last = tried[-1]
+    last = past.tried[0]
     words = f"“{clip_text(last.text, QUOTED)}”, read by {_label(last.run)}"
 
     def prepare() -> None:

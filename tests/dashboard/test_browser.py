@@ -53,7 +53,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
 
 def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(browser, server):
     page, complaints = visit(browser, server)
-    open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
+    open_page(page, f"{server}/sentence?run=finished&text=good+film+dull&more=Recent")
     word = page.get_by_role("button", name="attention from good")
     word.focus()
     page.keyboard.press("ArrowDown")
@@ -65,7 +65,7 @@ def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(brows
     expect(head).to_have_attribute("aria-pressed", "false")
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     enter(field, "bad film")
-    settle(page)
+    expect(page.locator(".st-key-tried button")).to_have_count(2)
     field.press("Control+Alt+z")
     expect(field).to_have_value("good film dull")
     settle(page)

@@ -186,7 +186,7 @@ def test_selected_sentence_has_its_true_label_neighbors_and_the_way_back(app, ru
 def test_sections_below_the_bench_are_drawn_if_they_are_open(app, runs, text):
     opened(app, text=text)
     headings = dict(re.findall(r'<h2 id="([^"]+)">([^<]+)</h2>', markup(app)))
-    assert ("at-flip" in headings) == bool(text)
+    assert ("at-flip" in headings) == ("at-tried" in headings) == bool(text)
     if text:  # a section that is open stays open while the field is empty
         assert "at-flip" in markup(type_text(type_text(app, ""), text))
         app.session_state[state.MORE] = []

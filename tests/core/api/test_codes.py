@@ -5,7 +5,6 @@ import pytest
 from answering import answering, right_where, texts
 
 from core.api.public_classes import Run
-from core.error_analysis.codebook import Codes, get_data_name
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
@@ -36,7 +35,7 @@ def test_coding_session_works_on_the_terminal(cli, run):
     rates = coded(cli, "rates")
     assert not rates["complete"] and rates["sample"]["coded"] == 5
     coded(cli, "code", "label", *[each for key in keys[5:] for each in ("--key", key)])
-    Codes(run.store.folder, get_data_name(run.store.read("one"))).write_note(keys[0], "so it is")
+    coded(cli, "note", keys[0], "so it is")
     lines = cli.lines("codes", "rates", "one")
     said = "8 rows of 20, drawn at random and coded. A code counts where any of 2 authors gave it."
     assert lines[0] == f"20 of 40 sentences: wrong. {said}"
@@ -91,6 +90,7 @@ def test_code_files_are_exported_and_imported(cli, run, tmp_path):
         (("code", "one", "irony"), "name at least one code, and rows"),
         (("code", "one", "irony", "--where", "wrong"), "`sentiscope codes add` makes one"),
         (("draw", "one", "100"), "100 at random of 20 rows: draw 1 to 20"),
+        (("split", "one", "irony", "--into", "x"), "say which rows"),
         (("export", "one", "/nowhere/a.csv"), "cannot be written"),
         (("list", "none"), "no run 'none'"),
         (("rates", "one", "--where", "code=x"), "no code 'x'; the codes are: none yet"),

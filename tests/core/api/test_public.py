@@ -10,6 +10,7 @@ from fresh import modules_after
 import core.api.public_classes
 from core import api
 from core.api.public_classes import Run, RunCodes
+from core.cli import OLD_NAMES
 
 TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "runs import", "runs rm"}
 """Names printed as a tree, or not printed."""
@@ -66,7 +67,7 @@ OPTIONS = {
     "files": "--to --csv --label-csv --json --html --book",
     "figures": "--only --with --theme",
     "slices": "--save --rename --rm",
-    "codes": "--author --definition --example --place --off",
+    "codes": "--author --definition --example --place --into --off",
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
@@ -91,6 +92,20 @@ def test_row_limits_and_files_have_the_same_option_names():
     }.items():
         for name in names.split():
             assert option in {found for each in COMMANDS[name,].params for found in each.opts}, name
+
+
+OLD = [(tuple(name.split()), old, new) for name, names in OLD_NAMES.items() for old, new in names.items()]
+
+
+@pytest.mark.parametrize(("path", "old", "new"), OLD)
+def test_old_option_names_work_and_are_not_in_the_help(path, old, new):
+    command = COMMANDS[path]
+    [option] = [each for each in command.params if new in each.opts]
+    needed = ["x"] * sum(each.param_type_name == "argument" and each.required for each in command.params)
+    for words in ([old, "7"], [f"{old}=7"]):
+        context = command.make_context(path[-1], [*needed, *words], resilient_parsing=True)
+        assert str(context.params[option.name]) == "7"
+    assert not any(old in each.opts for each in command.params)
 
 
 def test_argument_after_two_dashes_is_a_text():

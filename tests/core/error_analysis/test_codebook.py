@@ -61,7 +61,7 @@ def test_codes_get_the_first_free_digit_in_each_data_set(tmp_path, codes):
         (lambda c: code_rows(c, ["k"], [], author="\u2066ann"), "holds the character U.2066"),
         (lambda c: c.add_code("new", place=2), "key 2 belongs to the code 'negation'"),
         (lambda c: c.add_code("new", place=10), "a digit from 1 to 9"),
-        (lambda c: c.edit_code("irony", to="LABEL"), "Errors can merge two codes"),
+        (lambda c: c.edit_code("irony", to="LABEL"), "`codes merge` joins two codes"),
         (
             lambda c: code_rows(c, ["k"], ["nothing"]),
             "no code 'nothing' for reviews; the codes are: irony, label, negation",
