@@ -30,7 +30,6 @@ VERBS: dict[str, str] = {
     "patch": "attribution:patch",
     "steps": "prediction:steps",
     "attend": "attention:attend",
-    "agreement": "faithfulness:agreement",
     "believe": "faithfulness:believe",
     "flip": "faithfulness:flip",
     "distance": "faithfulness:distance",

@@ -128,7 +128,7 @@ def _list_sections(
         "λ bench": (deep and "lambda" in list_capabilities(record.config.model), partial(show_lambdas, source)),
         "Patching": (deep, partial(show_patching, source)),
         "Other parts": (words and _has_other_parts(source), partial(show_other_parts, source)),
-        "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, source.edits, trained)),
+        "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, trained)),
         "Mixture": (trained.mix is not None, partial(show_mixture, record, source.edits, trained, view)),
         "Passages": (is_long(record, source.text), partial(show_passages, record, source.text)),
         "Negation": (True, partial(show_negation, record, others, source.text)),
