@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from core import data as labeled
 from core import evaluation, json_store, lessons, runs
 from core import runs as run_files
+from core.api import theory
 from core.config import RunConfig
 from core.data import uploads
 from core.data.config import DataConfig
@@ -340,6 +341,18 @@ class RunReader:
     def read_lesson(self, name: str) -> dict[str, Any]:
         """Return the content of a lesson (`core.lessons.catalog.read_content`)."""
         return lessons.catalog.read_content(name, self.store())
+
+    @cache_result(8, lambda self, name: (name, self.has_weights(theory.RUN)))
+    def read_theory(self, name: str) -> dict[str, Any]:
+        """Return an experiment on SentiFormer's theory (`core.api.theory.theory`); NotAvailable: no run."""
+        return theory.theory(name, store=self.store())
+
+    @cache_result(8, lambda self, n: n)
+    def trace_theory(self, n: int) -> dict[str, Any]:
+        """Return where the transformer with hand-set weights looks in a text of n words."""
+        from core.papers.theory import trace_hand_set
+
+        return trace_hand_set(n)
 
     @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:

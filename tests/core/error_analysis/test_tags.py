@@ -42,6 +42,10 @@ def test_margin_confidence_and_lexicon_tags_follow_the_table(store):
     answering(store, "two", np.full((6, 2), 0.5), pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]}))
     tags = TableTags(store, read_table(store, "two"))
     assert tags.match_tag("lexicon disagrees").tolist() == [True, False, False, False, True, False]
+    said = ["good but bad", "great and awful", "superb, excellent, great, and a little bad", "good", "the day", "bad"]
+    answering(store, "three", np.full((6, 2), 0.5), pd.DataFrame({"text": said, "label": [0, 1] * 3}))
+    tags = TableTags(store, read_table(store, "three"))
+    assert tags.match_tag("both signs").tolist() == [True, True, False, False, False, False]
 
 
 @pytest.mark.slow
@@ -123,7 +127,13 @@ def test_tags_from_tokenizer_training_and_vectors_are_cached(trained):
     tags = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
     assert tags.match_tag("truncated").sum() == 0  # eight words each
     assert tags.match_tag("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
-    assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees", "unsure under dropout"}
+    assert set(tags.absent) == {
+        "models disagree",
+        "seeds disagree",
+        "lexicon disagrees",
+        "both signs",
+        "unsure under dropout",
+    }
     first = {name: has.tolist() for name, has in tags.available.items()}
     assert heard and (table.frame["text"].str.split().str.len() == 8).all()
     heard.clear()
