@@ -62,8 +62,8 @@ def _describe_kernel(run: str, text: str, layer: int, store: Store | None) -> di
 def _tell_kernel(found: Mapping[str, Any]) -> str:
     same, inside = found["difference"] < 1e-6, found["outside"] == 0
     return (
-        f"Attention {'is' if same else 'is not'} a kernel smoother: weights differ by at most "
-        f"{found['difference']:.0e}. Outputs {'stay within' if inside else 'leave'} the range of the values."
+        f"Attention {'is' if same else 'is not'} a kernel smoother to within 10⁻⁶; "
+        f"outputs {'stay within' if inside else 'leave'} the range of the values."
     )
 
 

@@ -54,7 +54,7 @@ def build_content(store: RunStore) -> LessonContent:
             ),
             LessonStage(
                 f"It says exactly the same: {said}.",
-                "Left: what TF-IDF sees, the counts of the words. Right: the answers of both models.",
+                "Bars: the answers of two models. Table: what TF-IDF sees, the counts of the words.",
                 "Now you make texts longer",
                 reason=f"Same words, same counts, same answer. A transformer reads the order: {' and '.join(read[0])}.",
             ),

@@ -30,7 +30,11 @@ def _draw_kernel(found: Found, look: Look) -> go.Figure:
     figure = Panels(look, [titles], height=30 * len(tokens) + 90, shared_yaxes=True, horizontal_spacing=0.02)
     bar: dict[str, Any] = {"y": tokens, "orientation": "h", "hovertemplate": "%{y}: %{x:.3f}<extra></extra>"}
     figure.add_bar(x=found["gates"][:SHOWN], marker={"color": t.muted}, **bar)
-    ring: dict[str, Any] = {"mode": "markers", "marker": {"symbol": "circle-open", "size": size(10), "color": t.ink}}
+    ring: dict[str, Any] = {
+        "mode": "markers",
+        "cliponaxis": False,
+        "marker": {"symbol": "circle-open", "size": size(10), "color": t.ink},
+    }
     for head, (own, read) in enumerate(zip(weights, maps, strict=True)):
         bar["customdata"] = kernel[head]
         bar["hovertemplate"] = "%{y}: kernel %{customdata:.3f}, share %{x:.6f}<extra></extra>"
@@ -116,6 +120,7 @@ def _draw_markov(found: Found, look: Look) -> go.Figure:
         y = [average_over_seeds(found["rows"], name, n) for n in LENGTHS]
         strong = name in ("lstm", "transformer")
         line = {"color": t.categories[place], "width": size(3 if strong else 2)}
+        line |= {"dash": "dash" if name == "transformer" else "solid"}  # the LSTM is below it
         marker = {"size": size(9), "symbol": SYMBOLS[place]}
         hover = f"{words}, %{{x}} words: %{{y:.3f}}<extra></extra>"
         figure.add_scatter(x=LENGTHS, y=y, mode="lines+markers", line=line, marker=marker, hovertemplate=hover)

@@ -52,8 +52,8 @@ def show_page() -> None:
     for figure, shape in shown:
         show(figure, shape, drawing=figure.draw(shape, get_look()))
         tables |= figure.build_tables(shape)
-    if name == "markov":
-        show_finding(WRONG, WHY)
+        if figure is figures.MARKOV:
+            show_finding(WRONG, WHY)
     if name == "kernel":
         show_caption(f"{RUN}: “{TEXT}”")
     show_export_bar(f"theory-{name}", tables)

@@ -10,7 +10,7 @@ import torch
 from core.api import public as sentiscope
 from core.exceptions import InputError, NotAvailable
 from core.papers import kernel_view, theory
-from core.papers.theory_names import LENGTHS, MODELS, QUESTIONS, WINDOWS, average_over_seeds, read_theory
+from core.papers.theory_names import LENGTHS, MODELS, WINDOWS, average_over_seeds, read_theory
 from core.runs.load import load_run
 from core.runs.store import RunStore
 
@@ -132,14 +132,6 @@ def test_what_has_no_kernel_is_refused():
         sentiscope.theory("kernel", layer=9)
     with pytest.raises(NotAvailable, match="knows no word"):
         sentiscope.theory("kernel", text="")
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_the_command_prints_question_table_and_finding(cli, name):
-    found, lines = sentiscope.theory(name), cli.lines("theory", name)
-    assert lines[0] == found["question"] == QUESTIONS[name]
-    assert " ".join(lines).endswith(found["finding"])
-    assert cli.json("theory", name)["finding"] == found["finding"]
 
 
 def test_a_mistyped_name_lists_all():
