@@ -88,7 +88,7 @@ class LastStateLSTM(ReadsVectors):
         self.dropout, self.lstm = Dropout(0.0), nn.LSTM(WIDTH, WIDTH, batch_first=True)
         self.head = Head(width=WIDTH, classes=2, pooling="cls")
         with torch.no_grad():  # open forget gates: a state lasts from the first word on
-            self.lstm.bias_ih_l0[WIDTH : 2 * WIDTH] = 3.0
+            self.lstm.get_parameter("bias_ih_l0")[WIDTH : 2 * WIDTH] = 3.0
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
         """Return the state after the last word, (B, d)."""
@@ -101,7 +101,7 @@ class WordCounts(ReadsVectors):
     def __init__(self) -> None:
         super().__init__(vocabulary=OTHERS, width=OTHERS)
         self.dropout, self.head = Dropout(0.0), Head(width=OTHERS, classes=2, pooling="cls")
-        self.embedding.weight.requires_grad_(False).copy_(torch.eye(OTHERS))
+        self.embedding = nn.Embedding.from_pretrained(torch.eye(OTHERS))
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
         """Return the weights (1 + ln count) of the words, of unit length, (B, V)."""

@@ -126,10 +126,10 @@ def _draw_markov(found: Found, look: Look) -> go.Figure:
         figure.add_scatter(x=LENGTHS, y=y, mode="lines+markers", line=line, marker=marker, hovertemplate=hover)
         ends.append((words, y[-1], line["color"]))
     figure.add_hline(HARD_CHANCE, line={"color": t.ink, "dash": "dash", "width": size(1.4)})
-    places = spread_labels([value for _, value, _ in ends], 0.045)
-    for (words, _, color), y in zip(ends, places, strict=True):
+    heights = spread_labels([value for _, value, _ in ends], 0.045)
+    for (words, _, color), height in zip(ends, heights, strict=True):
         beside: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
-        figure.add_annotation(y=y, **beside, text=words, font={"color": color, "size": size(14.5)})
+        figure.add_annotation(y=height, **beside, text=words, font={"color": color, "size": size(14.5)})
     figure.update_xaxes(title="words of a text, n", type="log", tickvals=LENGTHS, ticktext=list(map(str, LENGTHS)))
     figure.update_yaxes(title="accuracy on the hard texts", tickformat=".2f", range=[0.36, 1.03])
     figure.update_layout(margin={"t": 12, "r": size(120)})
