@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.api.theory import tabulate_markov
+from core.api.theory_experiments import tabulate_markov
 from core.formatting import whole_percent
 from core.papers.theory_names import HARD_CHANCE, LENGTHS, MODELS, WINDOWS, average_over_seeds
 from dashboard.figures.display_names import escape_text

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from core import data as labeled
 from core import evaluation, json_store, lessons, runs
 from core import runs as run_files
-from core.api import theory
+from core.api import theory_experiments
 from core.config import RunConfig
 from core.data import uploads
 from core.data.config import DataConfig
@@ -342,10 +342,10 @@ class RunReader:
         """Return the content of a lesson (`core.lessons.catalog.read_content`)."""
         return lessons.catalog.read_content(name, self.store())
 
-    @cache_result(8, lambda self, name: (name, self.has_weights(theory.RUN)))
+    @cache_result(8, lambda self, name: (name, self.has_weights(theory_experiments.RUN)))
     def read_theory(self, name: str) -> dict[str, Any]:
-        """Return an experiment on SentiFormer's theory (`core.api.theory.theory`); NotAvailable: no run."""
-        return theory.theory(name, store=self.store())
+        """Return an experiment on SentiFormer's theory (`core.api.theory_experiments.theory`); NotAvailable: no run."""
+        return theory_experiments.theory(name, store=self.store())
 
     @cache_result(8, lambda self, n: n)
     def trace_theory(self, n: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.api.theory import RUN, TEXT
+from core.api.theory_experiments import RUN, TEXT
 from core.exceptions import SentiscopeError
 from core.papers.theory_names import QUESTIONS
 from dashboard import state

@@ -52,14 +52,17 @@ class WordPlacement(SplitAnalysis[dict[str, Any]]):
 
     @classmethod
     def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
-        """Return the hashes of model and tokenizer for the cache key; OSError if a file is missing."""
-        return {"model": [hash_file(store.get_path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]}
+        """Return the hashes of model and tokenizer for the cache key; empty without them."""
+        files = [store.get_path(record.run) / name for name in (WEIGHTS, TOKENIZER)]
+        return {"model": [hash_file(file) if file.is_file() else "" for file in files]}
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Delete each word of a sample of texts; NotAvailable without texts or weights."""
         table = error_analysis.predictions_table.read_table(self.store, self.run, self.split)
         if why := runs.predictions.explain_lacking_texts(self.store.get_path(self.run), table.record):
             raise NotAvailable(why)
+        if not (self.store.get_path(self.run) / WEIGHTS).is_file():
+            raise NotAvailable("it has no weights, so that no sentence can be read")
         long = [text for text in table.texts if len(interpret.attribution.select_words(text)) >= LEAST_WORDS]
         texts = [long[row] for row in evaluation.projection.draw_rows(len(long), MOST, 0)]
         reader = runs.load.load_run(self.store, self.run).make_reader()
