@@ -7,17 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from core import error_analysis, evaluation, interpret, runs
-from core.error_analysis.linguistic_tags import guess_language
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
 from core.fingerprint import hash_file
+from core.lazy_imports import numpy as np
 from core.runs.background_jobs import Offer, Tell
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
-from core.text.pos_tags import MODELS, TAGS, Tagger, tag_texts
 
 PLACES = ("beginning", "middle", "end")
 MOST = 300
@@ -58,6 +55,8 @@ class WordPlacement(SplitAnalysis[dict[str, Any]]):
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Delete each word of a sample of texts; NotAvailable without texts or weights."""
+        from core.text.pos_tags import MODELS, TAGS, Tagger, tag_texts
+
         table = error_analysis.predictions_table.read_table(self.store, self.run, self.split)
         if why := runs.predictions.explain_lacking_texts(self.store.get_path(self.run), table.record):
             raise NotAvailable(why)
@@ -72,7 +71,7 @@ class WordPlacement(SplitAnalysis[dict[str, Any]]):
             effects.append(np.abs(reading.attribute_by("deletion").pushes))
             words.append([reading.text[start:end] for start, end in reading.words])
         rows = summarize_groups("place", effects, [find_places(len(each)) for each in effects])
-        language = guess_language(table.record.config.data.name, texts)
+        language = error_analysis.linguistic_tags.guess_language(table.record.config.data.name, texts)
         if language not in MODELS:
             return {"texts": len(texts), "rows": rows, "left_out": "no tagger for the language of these texts"}
         tagged = tag_texts(Tagger(language), words)

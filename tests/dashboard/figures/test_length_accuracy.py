@@ -17,14 +17,8 @@ def test_groups_have_about_equally_many_texts_and_wilson_intervals():
     assert (table.loc[1, "low"], table.loc[1, "high"]) == pytest.approx(compute_wilson(18, 20))
     assert describe_lengths(table) == "100 % of texts up to 2 words are right, 20 % of those from 12 words on."
     figure = draw_lengths(table, Look())
-    assert tuple(figure.data[0].y) == tuple(table["accuracy"]) and list(figure.data[0].x) == [
-        "2",
-        "4",
-        "6",
-        "8",
-        "10",
-        "12",
-    ]
+    assert list(figure.data[0].x) == ["2", "4", "6", "8", "10", "12"]
+    assert list(figure.data[0].y) == table["accuracy"].tolist()
     assert LENGTHS.sizes(table)["2 to 2 words"] == 20
 
 
