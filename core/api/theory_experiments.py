@@ -1,16 +1,22 @@
 """SentiFormer's theory: attention as a kernel, labels learned by heart, and what a bounded memory cannot see."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from core.api.options import CliArgument, OnProgress, Store
+from core.api.options import CliArgument, OnProgress, Store, get_store
 from core.api.printing import say, tabulate
 from core.exceptions import InputError
-from core.formatting import number, whole_percent
-from core.papers.theory_names import HARD_CHANCE, LENGTHS, MODELS, QUESTIONS, average_over_seeds
+from core.formatting import whole_percent
+from core.papers.reported_results import read_theory
 
+QUESTIONS = {
+    "kernel": "Is attention a kernel smoother?",
+    "memorise": "Can a transformer learn random labels by heart?",
+    "markov": "Which models link the first word to the last?",
+}
+"""Experiment → the question that it answers."""
+LIMIT = 1e-6
+"""Greatest difference between an attention weight, or an output, and that of the kernel smoother."""
 RUN = "starter-sentiformer"
 TEXT = "The plot is thin, but I never got bored."
 
@@ -30,89 +36,72 @@ def theory(
     Returns:
         `name`, `question`, `finding`. Of `kernel`: `run`, `text`, `layer`, `tokens`, `gates` (factor of each key),
         `maps` and `weights` (heads × tokens × tokens: of the model, and of the kernel smoother), `kernel` (before each
-        row is divided by its sum), `difference` (the largest between them), `output_difference`, and `outside`: how far
-        an output leaves the range of the values. The others: as their functions in `core.papers.theory`.
+        row is divided by its sum), `difference` (the largest between them) and `distance` (the largest of an output
+        from the hull of the values). The others: as their functions in `core.papers.theory`.
     """
     if name not in QUESTIONS:
         raise InputError(f"there is no theory {name!r:.60}; choose one of {', '.join(QUESTIONS)}")
     if name == "kernel":
-        found = _describe_kernel(run, text, layer, store)
+        from core.papers.theory import compare_with_kernel
+        from core.runs.load import load_run
+
+        found = {"run": run, "text": text, **compare_with_kernel(load_run(get_store((), store), run), text, layer)}
     elif again:
         from core.papers.theory import COMPUTED
 
         found = COMPUTED[name](on_progress or (lambda what, share: None))
     else:
-        from core.papers.theory_names import read_theory
-
         found = read_theory(name)
-    return {"name": name, "question": QUESTIONS[name], "finding": FINDINGS[name](found), **found}
+    return {"name": name, "question": QUESTIONS[name], "finding": _describe_result(name, found), **found}
 
 
-def _describe_kernel(run: str, text: str, layer: int, store: Store | None) -> dict[str, Any]:
-    from core.papers.kernel_view import compute_view
-    from core.runs.load import load_run
-    from core.runs.store import RunStore
-
-    seen = compute_view(load_run(store or RunStore(), run), text, layer)
-    arrays = {key: getattr(seen, key).tolist() for key in ("gates", "maps", "kernel", "weights")}
-    sizes = {key: getattr(seen, key) for key in ("difference", "output_difference", "outside")}
-    return {"run": run, "text": text, "layer": seen.layer, "tokens": list(seen.tokens), **arrays, **sizes}
-
-
-def _tell_kernel(found: Mapping[str, Any]) -> str:
-    same, inside = found["difference"] < 1e-6, found["outside"] == 0
+def _describe_result(name: str, found: Mapping[str, Any]) -> str:
+    if name == "kernel":
+        same, inside = found["difference"] < LIMIT, found["distance"] < LIMIT
+        return (
+            f"Attention {'is' if same else 'is not'} a kernel smoother to within 10⁻⁶; "
+            f"outputs {'stay in' if inside else 'leave'} the convex hull of the values."
+        )
+    if name == "memorise":
+        rows, best = found["rows"], max(row["counts"] for row in found["rows"])
+        learned = f"{sum(row['accuracy'] == 1 for row in rows)} of {len(rows)} transformers learn"
+        return (
+            f"{learned} all {found['sequences']} random labels. Word counts alone reach {whole_percent(best)} at most."
+        )
+    last = {model: means[-1] for model, means in found["means"].items()}
+    windows = max(value for model, value in last.items() if model.startswith("window"))
     return (
-        f"Attention {'is' if same else 'is not'} a kernel smoother to within 10⁻⁶; "
-        f"outputs {'stay within' if inside else 'leave'} the range of the values."
+        f"At {found['lengths'][-1]} words the transformer gets {whole_percent(last['transformer'])} right and the LSTM "
+        f"{whole_percent(last['LSTM'])}; windows guess ({whole_percent(windows)})."
     )
 
 
-def _tell_memorise(found: Mapping[str, Any]) -> str:
-    rows = found["rows"]
-    whole = sum(row["accuracy"] == 1 for row in rows)
-    best = max(row["counts"] for row in rows)
-    return (
-        f"{whole} of {len(rows)} transformers learn all {found['sequences']} random labels. Word counts alone reach "
-        f"{whole_percent(best)} at most."
-    )
-
-
-def _tell_markov(found: Mapping[str, Any]) -> str:
-    last = {name: average_over_seeds(found["rows"], name, max(LENGTHS)) for name in MODELS}
-    windows = max(value for name, value in last.items() if name.startswith("window"))
-    return (
-        f"At {max(LENGTHS)} words the transformer gets {whole_percent(last['transformer'])} right and the LSTM "
-        f"{whole_percent(last['lstm'])}; windows guess ({whole_percent(windows)})."
-    )
-
-
-FINDINGS = {"kernel": _tell_kernel, "memorise": _tell_memorise, "markov": _tell_markov}
-"""Name → function that writes what an experiment found, as a sentence."""
+def tabulate_kernel(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each key of the first token: its gate, and attention and kernel of each head."""
+    columns = {"token": found["tokens"], "gate": found["gates"]}
+    for name, key in (("head", "maps"), ("kernel", "kernel")):
+        columns |= {f"{name} {number}": rows[0] for number, rows in enumerate(found[key], 1)}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def tabulate_markov(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a row for each model with its accuracy on texts that end with *good*, by their number of words."""
-    return [
-        {"model": words} | {f"n = {n}": average_over_seeds(found["rows"], name, n) for n in LENGTHS}
-        for name, words in MODELS.items()
-    ]
+    names = [f"n = {n}" for n in found["lengths"]]
+    return [{"model": model, **dict(zip(names, means, strict=True))} for model, means in found["means"].items()]
 
 
 def print_theory(result: dict[str, Any]) -> None:
     """Print the question, a table of results, and the finding."""
     say(result["question"])
     if result["name"] == "kernel":
-        rows = [
-            {"token": token, "gate": gate} | {f"head {at}": head[0][place] for at, head in enumerate(result["maps"], 1)}
-            for place, (token, gate) in enumerate(zip(result["tokens"], result["gates"], strict=True))
-        ]
         say(f"layer {result['layer']}, attention from “{result['tokens'][0]}”")
-        tabulate(rows, tuple(rows[0]), "token")
+        tabulate(tabulate_kernel(result), whole="token")
     elif result["name"] == "memorise":
         columns = {"seed": "seed", "steps": "step", "accuracy": "accuracy", "by word counts": "counts"}
         tabulate(result["rows"], columns)
     else:
-        say(f"accuracy on texts that end with “good”; a guess is right for {number(HARD_CHANCE, 1)}")
-        rows = tabulate_markov(result)
-        tabulate(rows, tuple(rows[0]), "model")
+        say("accuracy on texts that end with “good”; a guess is right for 0.5")
+        tabulate(tabulate_markov(result), whole="model")
+        exact = sum(share == 1 for share in result["hand"].values())
+        say(f"weights set by hand: no error at {exact} of {len(result['hand'])} lengths, 2 to {result['lengths'][-1]}")
     say(result["finding"])

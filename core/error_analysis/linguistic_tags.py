@@ -123,13 +123,9 @@ def find_both_signs(table: PredictionTable, words: Sequence[set[str]], language:
     valences = _read_lexicons(table.record.config.text.lexicons, language)
     if isinstance(valences, str):
         return valences
-    found = []
-    for each in words:
-        known = [sum(valence.get(word, 0.0) for valence in valences) for word in each]
-        positive, negative = (sum(max(0.0, sign * value) for value in known) for sign in (1, -1))
-        mixed = min(positive, negative) > 0
-        found.append(mixed and abs(positive - negative) <= BALANCED * (positive + negative))
-    return np.array(found, bool)
+    known = [[sum(valence.get(word, 0.0) for valence in valences) for word in each] for each in words]
+    more, less = (np.array([sum(max(0.0, sign * value) for value in each) for each in known]) for sign in (1, -1))
+    return (np.minimum(more, less) > 0) & (abs(more - less) <= BALANCED * (more + less))
 
 
 def _read_lexicons(names: Sequence[str], language: str) -> list[dict[str, float]] | str:

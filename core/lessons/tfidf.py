@@ -1,54 +1,44 @@
 """Lesson: TF-IDF counts words and cannot see their order; models that read in order can."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from core import runs
 from core.formatting import number
-from core.lessons.lesson import (
-    Lesson,
-    LessonChoice,
-    LessonContent,
-    LessonQuestion,
-    LessonStage,
-    SmallShape,
-    WayOn,
-    find_words,
-    make_box,
-    write_answer,
-)
-from core.papers.theory_names import LENGTHS, MODELS, PAIRS, average_over_seeds, read_theory
+from core.lessons import lesson
+from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, SmallShape, WayOn
+from core.papers.reported_results import read_theory
 from core.runs.store import RunStore
 
 RUN = "starter-ndt-01-n3"
 OPTIONS = ("Exactly the same", "The opposite", "The same class, less sure", "Near 0.5")
+CHANCE = 0.5
+FOUND = 0.75  # a model with less has not found the rule
 
 
 def build_content(store: RunStore) -> LessonContent:
     """Ask two pairs of sentences with the same words; show each model's accuracy over the length of a text."""
-    run, kept, found = runs.load.load_run(store, RUN), read_theory("same_words")["positive"], read_theory("markov")
-    classes = list(run.record.classes)
-    pairs = [_describe_pair(run, pair, told) for pair, told in zip(PAIRS, kept, strict=True)]
-    first, second = pairs
-    said, again = (write_answer(classes, pair["tfidf"][0]) for pair in pairs)
-    read = [[write_answer(classes, each) for each in pair["transformer"]] for pair in pairs]
-    last = max(LENGTHS)
-    accuracy = {name: [average_over_seeds(found["rows"], name, n) for n in LENGTHS] for name in MODELS}
-    ends = {name: number(values[-1], 2) for name, values in accuracy.items()}
-    window = next(words for name, words in reversed(MODELS.items()) if name.startswith("window"))
-    question = "What does TF-IDF say to the second?"
+    run, kept, rule = runs.load.load_run(store, RUN), read_theory("same_words"), read_theory("markov")
+    classes, lengths, means = list(run.record.classes), rule["lengths"], rule["means"]
+    pairs = [_describe_pair(run, *each) for each in zip(kept["pairs"], kept["positive"], strict=True)]
+    said, again = (lesson.write_answer(classes, pair["tfidf"][0]) for pair in pairs)
+    read, read_again = (
+        " and ".join(lesson.write_answer(classes, each) for each in pair["transformer"]) for pair in pairs
+    )
+    ends = {name: number(shares[-1], 2) for name, shares in means.items()}
+    lost = next(n for n, share in zip(lengths, means["window of 8"], strict=True) if share < FOUND)
+    first, second = ("“{}” “{}”".format(*pair["texts"]) for pair in pairs)
+    ask = "What does TF-IDF say to the second?"
     return LessonContent(
         options=OPTIONS,
         questions=(
-            LessonQuestion(question, _write_choices("It only has the counts of the words."), 0),
-            LessonQuestion(question, _write_choices("Same words, so the same counts."), 0),
+            LessonQuestion(ask, _write_choices("It only has the counts of the words."), 0),
+            LessonQuestion(ask, _write_choices("Same words, so the same counts."), 0),
         ),
         stages=(
             LessonStage(
-                "Two sentences have the same words. What does TF-IDF say to the second?",
+                f"Two sentences have the same words. {ask}",
                 f"To the first it says {said}. The writer of the second means {classes[0]}.",
                 "Reveal",
             ),
@@ -56,7 +46,7 @@ def build_content(store: RunStore) -> LessonContent:
                 f"It says exactly the same: {said}.",
                 "Bars: the answers of two models. Table: what TF-IDF sees, the counts of the words.",
                 "Now you make texts longer",
-                reason=f"Same words, same counts, same answer. A transformer reads the order: {' and '.join(read[0])}.",
+                reason=f"Same words, same counts, same answer. A transformer reads the order: {read}.",
             ),
             LessonStage(
                 "",
@@ -64,55 +54,50 @@ def build_content(store: RunStore) -> LessonContent:
                 "Predict again",
             ),
             LessonStage(
-                "Again the same words. What does TF-IDF say to the second?",
+                f"Again the same words. {ask}",
                 f"To the first it says {again}.",
                 finding="The same again. No training can change that.",
-                reason=f"Counts have no order. The transformer says {' and '.join(read[1])}.",
+                reason=f"Counts have no order. The transformer says {read_again}.",
             ),
         ),
-        fact=f"Texts of {last} words that end with “good”: TF-IDF {ends['tfidf']}, LSTM {ends['lstm']}, "
+        fact=f"Texts of {lengths[-1]} words that end with “good”: TF-IDF {ends['TF-IDF']}, LSTM {ends['LSTM']}, "
         f"transformer {ends['transformer']}. Sentiscope’s own TF-IDF also counts pairs of words: a window of two.",
         figure={
             "classes": classes,
             "pairs": pairs,
-            "lengths": LENGTHS,
-            "models": [{"name": words, "accuracy": accuracy[name]} for name, words in MODELS.items()],
-            "chance": 0.5,
+            "lengths": lengths,
+            "models": [{"name": name, "accuracy": shares} for name, shares in means.items()],
+            "chance": CHANCE,
+            "found": FOUND,
         },
         tasks=(
-            f"“{first['texts'][0]}” “{first['texts'][1]}” TF-IDF says {said} to the first. And to the second? Why?",
+            f"{first} TF-IDF says {said} to the first. And to the second? Why?",
             "Count each word in both sentences. What do you notice?",
             "From how many words on does a window of 8 only guess? Why?",
-            f"“{second['texts'][0]}” “{second['texts'][1]}” TF-IDF says {again} to the first. And to the second?",
+            f"{second} TF-IDF says {again} to the first. And to the second?",
         ),
         answers=(
             f"The same: {said}.",
             "All counts are equal. Only the order differs, and TF-IDF does not see it.",
-            f"From {_find_lost(accuracy, window)} words on: the first word lies outside the window.",
+            f"From {lost} words on: the first word lies outside the window.",
             f"The same: {again}.",
         ),
         ways=(
-            WayOn("See all lengths", "theory", {"theory": "markov"}),
-            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": first["texts"][0]}),
+            WayOn("See all lengths", "theory", {"experiment": "markov"}),
+            WayOn("Open the first sentence", "sentence", {"run": RUN, "text": pairs[0]["texts"][0]}),
         ),
     )
 
 
-def _describe_pair(run: runs.load.LoadedRun, pair: Sequence[str], told: Sequence[float]) -> dict[str, Any]:
+def _describe_pair(run: runs.load.LoadedRun, texts: Sequence[str], told: Sequence[float]) -> dict[str, Any]:
     """Return what the page draws of a pair: its texts, the counts of their words, and the answers of both models."""
-    counts = [Counter(text[start:end].lower() for start, end in find_words(text)) for text in pair]
+    counts = [Counter(text[start:end].lower() for start, end in lesson.find_words(text)) for text in texts]
     return {
-        "texts": list(pair),
+        "texts": list(texts),
         "counts": [[word, *(each[word] for each in counts)] for word in sorted(counts[0] | counts[1])],
         "tfidf": [round(each, 3) for each in told],
-        "transformer": [round(float(each), 3) for each in run.predict(list(pair)).probabilities[:, 1]],
+        "transformer": [round(float(each), 3) for each in run.predict(list(texts)).probabilities[:, 1]],
     }
-
-
-def _find_lost(accuracy: dict[str, list[float]], window: str) -> int:
-    """Return the shortest length at which a window model only guesses."""
-    name = next(each for each, words in MODELS.items() if words == window)
-    return next(n for n, share in zip(LENGTHS, accuracy[name], strict=True) if share < 0.75)
 
 
 def _write_choices(why: str) -> list[LessonChoice]:
@@ -121,9 +106,9 @@ def _write_choices(why: str) -> list[LessonChoice]:
 
 
 def _draw_small() -> list[SmallShape]:
-    shapes = [make_box(4 + 26 * place, 6, 22, 14, "ink", 0.25 + 0.15 * place) for place in range(5)]
-    shapes += [make_box(4 + 26 * place, 26, 22, 14, "ink", 0.25 + 0.15 * (4 - place)) for place in range(5)]
-    return [*shapes, make_box(4, 52, 86, 10, "accent"), make_box(92, 52, 42, 10, "wrong", 0.4)]
+    shapes = [lesson.make_box(4 + 26 * place, 6, 22, 14, "ink", 0.25 + 0.15 * place) for place in range(5)]
+    shapes += [lesson.make_box(4 + 26 * place, 26, 22, 14, "ink", 0.25 + 0.15 * (4 - place)) for place in range(5)]
+    return [*shapes, lesson.make_box(4, 52, 86, 10, "accent"), lesson.make_box(92, 52, 42, 10, "wrong", 0.4)]
 
 
 TFIDF = Lesson(

@@ -1,7 +1,5 @@
 """Example sentences of the papers: short phrases as printed, and sentences of our own where theirs are longer."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

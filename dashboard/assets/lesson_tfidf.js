@@ -18,7 +18,7 @@ const drawLengths = (figure, at, moved) => [
   make("p", { class: "pattern", "aria-hidden": "true" }, Array.from({ length: figure.lengths[at] }, (_, place) => make("i", { class: place === 0 ? "first" : place === figure.lengths[at] - 1 ? "last" : "" },
     place === 0 ? "not" : place === figure.lengths[at] - 1 ? "good" : "\u00b7"))),
   make("table", { class: "models" }, make("tbody", {}, figure.models.map(({ name, accuracy }) => {
-    const share = accuracy[at], lost = share < .75;
+    const share = accuracy[at], lost = share < figure.found;
     return make("tr", { class: lost ? "lost" : "" }, make("th", { scope: "row" }, name), make("td", {}, make("span", { class: "bar" }, make("i", { style: `width:${100 * share}%` }), make("em", { style: `left:${100 * figure.chance}%` }))),
       make("td", { class: "value" }, write(share)));
   }))),
@@ -31,7 +31,7 @@ const LESSON = {
     (view) => ({ left: drawPair(view.figure, view.figure.pairs[0], 2, true), side: [drawOptions(view, view.question.right)] }),
     (view) => {
       const { figure, state } = view, at = readAt(state.set, figure), n = figure.lengths[at];
-      const lost = figure.models.filter(({ accuracy }) => accuracy[at] < .75).map(({ name }) => name);
+      const lost = figure.models.filter(({ accuracy }) => accuracy[at] < figure.found).map(({ name }) => name);
       return {
         headline: lost.length === figure.models.length ? `${n} words: all models guess.` : `${n} words: ${figure.models.length - lost.length} of ${figure.models.length} models find the rule.`,
         left: drawLengths(figure, at, (place) => view.change({ set: String(place) })),

@@ -193,37 +193,26 @@ def describe_learning(curves: Curves) -> str:
 def read_norm_curves(source: Source) -> Curves:
     """Read the training curves of a run with gradient norms; NotAvailable: the run has logged none."""
     curves = read_curves(source)
-    if not has_norms(curves):
+    if not any(curves.norms):
         raise NotAvailable("its training logged no norm of the gradient")
     return curves
 
 
-def has_norms(curves: Curves) -> bool:
-    """Tell whether a training has logged norms of its gradient."""
-    return any(curves.norms)
-
-
 def draw_norms(curves: Curves, look: Look) -> go.Figure:
     """Draw the norm of the gradient at each logged step on a logarithmic axis, with its median."""
-    t = look.tokens
-    figure = Panels(look, [[""]], height=260)
+    t, figure, middle = look.tokens, Panels(look, [[""]], height=260), median(filter(None, curves.norms))
     line, hover = {"color": t.accent, "width": look.scale_size(1.6)}, "epoch %{x:.2f}<br>norm %{y:.3g}<extra></extra>"
     figure.add_scatter(x=curves.step, y=curves.norms, mode="lines", line=line, hovertemplate=hover)
-    figure.add_hline(_compute_middle(curves), line={"color": t.ink, "dash": "dash", "width": look.scale_size(1.2)})
+    figure.add_hline(middle, line={"color": t.ink, "dash": "dash", "width": look.scale_size(1.2)})
     figure.update_xaxes(range=[0, curves.epochs * 1.04], title="epoch", tickvals=_list_epoch_ticks(curves.epochs))
     figure.update_yaxes(type="log", nticks=5, title="norm")
     figure.update_layout(uirevision=LIVE)
     return figure.build_figure()
 
 
-def _compute_middle(curves: Curves) -> float:
-    return median(each for each in curves.norms if each)
-
-
 def describe_norms(curves: Curves) -> str:
     """Return the median and the largest norm of the gradient, as a sentence."""
-    known = [each for each in curves.norms if each]
-    lost = len(curves.norms) - sum(each is not None for each in curves.norms)
+    known, lost = list(filter(None, curves.norms)), curves.norms.count(None)
     more = f" {plural(lost, 'step')} had no finite gradient." if lost else ""
     return f"The gradient has a median norm of {number(median(known), 2)}, at most {number(max(known), 2)}.{more}"
 

@@ -347,13 +347,6 @@ class RunReader:
         """Return an experiment on SentiFormer's theory (`core.api.theory_experiments.theory`); NotAvailable: no run."""
         return theory_experiments.theory(name, store=self.store())
 
-    @cache_result(8, lambda self, n: n)
-    def trace_theory(self, n: int) -> dict[str, Any]:
-        """Return where the transformer with hand-set weights looks in a text of n words."""
-        from core.papers.theory import trace_hand_set
-
-        return trace_hand_set(n)
-
     @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:
         """Compare texts and labels of the validation and test splits with training; return a summary for each split."""

@@ -153,13 +153,8 @@ def show_paper_sentences() -> dict[str, pd.DataFrame]:
     with st.container(key="paper-sentences", gap="xxsmall"):
         for place, each in enumerate(PAPER_SENTENCES):
             label = f"{each.text} ({PAPERS[each.paper]}, {each.place}: {each.shows}{', ours' if each.ours else ''})"
-            if st.button(
-                escape_label(label),
-                f"paper-sentence-{place}",
-                type="tertiary",
-                on_click=state.set_value,
-                args=(state.TEXT, each.text),
-            ):
+            taken: dict[str, Any] = {"on_click": state.set_value, "args": (state.TEXT, each.text)}
+            if st.button(escape_label(label), f"paper-sentence-{place}", type="tertiary", **taken):
                 st.rerun()
     return {}
 

@@ -19,13 +19,13 @@ def _starters(monkeypatch):
 
 @pytest.mark.parametrize("name", LABELS)
 def test_each_address_shows_question_and_finding(app, name):
-    shown, found = text_of(opened(app, "theory", theory=name)), theory(name)
+    shown, found = text_of(opened(app, "theory", experiment=name)), theory(name)
     assert f"<p>{found['question']}</p>" in shown and f"<h2>{found['finding']}</h2>" in shown
     assert (WRONG in shown and WHY in shown) == (name == "markov")
 
 
 def test_a_wrong_name_opens_the_first(app):
-    assert theory("markov")["question"] in text_of(opened(app, "theory", theory="turing"))
+    assert theory("markov")["question"] in text_of(opened(app, "theory", experiment="turing"))
 
 
 def test_sentences_of_papers_fill_the_text_field(app):

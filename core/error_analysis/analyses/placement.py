@@ -1,27 +1,20 @@
 """Cached analysis of how much words matter by their place in a text and by their part of speech."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core import error_analysis, evaluation, interpret, runs
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
-from core.fingerprint import hash_file
 from core.lazy_imports import numpy as np
 from core.runs.background_jobs import Offer, Tell
-from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
-from core.runs.store import RunStore
+from core.runs.record import WEIGHTS
 
 PLACES = ("beginning", "middle", "end")
-MOST = 300
-"""Texts that are read without each of their words, at most."""
-LEAST_WORDS = 3
-LEAST_TEXTS = 10
-"""Texts of a group, at least."""
+MOST, LEAST_WORDS, LEAST_TEXTS = 300, 3, 10
+"""Texts that are read, at most; words of such a text and texts of a group, at least."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +40,6 @@ class WordPlacement(SplitAnalysis[dict[str, Any]]):
         "Deletes each word of 300 texts. Takes up to a minute; the result is stored.",
     )
 
-    @classmethod
-    def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
-        """Return the hashes of model and tokenizer for the cache key; empty without them."""
-        files = [store.get_path(record.run) / name for name in (WEIGHTS, TOKENIZER)]
-        return {"model": [hash_file(file) if file.is_file() else "" for file in files]}
-
     def find(self, tell: Tell) -> dict[str, Any]:
         """Delete each word of a sample of texts; NotAvailable without texts or weights."""
         from core.text.pos_tags import MODELS, TAGS, Tagger, tag_texts
@@ -70,13 +57,14 @@ class WordPlacement(SplitAnalysis[dict[str, Any]]):
             tell("deleting words", number / len(texts))
             effects.append(np.abs(reading.attribute_by("deletion").pushes))
             words.append([reading.text[start:end] for start, end in reading.words])
-        rows = summarize_groups("place", effects, [find_places(len(each)) for each in effects])
+        rows, left_out = summarize_groups("place", effects, [find_places(len(each)) for each in effects]), ""
         language = error_analysis.linguistic_tags.guess_language(table.record.config.data.name, texts)
-        if language not in MODELS:
-            return {"texts": len(texts), "rows": rows, "left_out": "no tagger for the language of these texts"}
-        tagged = tag_texts(Tagger(language), words)
-        rows += summarize_groups("part of speech", effects, [[TAGS[tag - 1] for tag in each] for each in tagged])
-        return {"texts": len(texts), "rows": rows, "left_out": ""}
+        if language in MODELS:
+            tags = [[TAGS[tag - 1] for tag in each] for each in tag_texts(Tagger(language), words)]
+            rows += summarize_groups("part of speech", effects, tags)
+        else:
+            left_out = "no tagger for the language of these texts"
+        return {"texts": len(texts), "rows": rows, "left_out": left_out}
 
 
 def find_places(words: int) -> list[str]:
@@ -84,26 +72,20 @@ def find_places(words: int) -> list[str]:
     return [PLACES[min(2, int(3 * (place + 0.5) / words))] for place in range(words)]
 
 
-def summarize_groups(kind: str, effects: Sequence[np.ndarray], groups: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+def summarize_groups(kind: str, effects: Sequence[Any], groups: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     """Return the mean relative effect of each group of words over the texts that have it, largest first.
 
     `effects` are (W,) of each text, `groups` the group of each word. Texts without any effect are left out.
     """
-    means: Mapping[str, list[float]] = defaultdict(list)
-    counts: Mapping[str, list[int]] = defaultdict(list)
+    found: dict[str, list[np.ndarray]] = defaultdict(list)
     for own, names in zip(effects, groups, strict=True):
-        if not own.sum() > 0:
-            continue
-        relative = own / own.mean()
-        for name in dict.fromkeys(names):
-            chosen = np.array([each == name for each in names])
-            means[name].append(float(relative[chosen].mean()))
-            counts[name].append(int(chosen.sum()))
+        for name in set(names) if own.sum() > 0 else ():
+            found[name].append(own[np.array(names) == name] / own.mean())
     rows = []
-    for name, values in means.items():
-        if len(values) < LEAST_TEXTS:
-            continue
-        low, high = evaluation.intervals.compute_mean_interval(values) or (None, None)
-        row = {"kind": kind, "group": name, "texts": len(values), "words": sum(counts[name])}
-        rows.append({**row, "effect": float(np.mean(values)), "low": low, "high": high})
+    for name, chosen in found.items():
+        if len(chosen) >= LEAST_TEXTS:
+            means = [each.mean() for each in chosen]
+            low, high = evaluation.intervals.compute_mean_interval(means) or (None, None)
+            row = {"kind": kind, "group": name, "texts": len(chosen), "words": sum(map(len, chosen))}
+            rows.append({**row, "effect": float(np.mean(means)), "low": low, "high": high})
     return sorted(rows, key=lambda row: -row["effect"])

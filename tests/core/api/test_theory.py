@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.api import public as sentiscope
-from core.papers.theory_names import QUESTIONS
+from core.api.theory_experiments import QUESTIONS
 
 pytestmark = pytest.mark.slow
 

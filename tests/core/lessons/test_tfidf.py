@@ -5,13 +5,13 @@ from collections import Counter
 import pytest
 
 from core.lessons.tfidf import OPTIONS
-from core.papers.theory_names import LENGTHS, MODELS, PAIRS, average_over_seeds, read_theory
+from core.papers.reported_results import read_theory
 
 pytestmark = pytest.mark.slow
 
 
 def test_pairs_have_the_same_words_in_another_order(content):
-    for texts, pair in zip(PAIRS, content.figure["pairs"], strict=True):
+    for texts, pair in zip(read_theory("same_words")["pairs"], content.figure["pairs"], strict=True):
         first, second = (Counter(text.lower().strip(".").replace(",", "").split()) for text in texts)
         assert first == second and texts[0] != texts[1]
         assert {word: counts for word, *counts in pair["counts"]} == {word: [n, n] for word, n in first.items()}
@@ -27,8 +27,6 @@ def test_tfidf_says_the_same_and_the_transformer_reads_the_order(content):
 
 
 def test_bars_are_the_means_of_the_experiment(content):
-    rows = read_theory("markov")["rows"]
-    for (name, words), shown in zip(MODELS.items(), content.figure["models"], strict=True):
-        assert shown["name"] == words
-        assert shown["accuracy"] == [average_over_seeds(rows, name, n) for n in LENGTHS]
+    means = read_theory("markov")["means"]
+    assert {each["name"]: each["accuracy"] for each in content.figure["models"]} == means
     assert content.answers[2].startswith("From 16 words on")

@@ -9,8 +9,9 @@ import torch
 
 from core.api import public as sentiscope
 from core.exceptions import InputError, NotAvailable
-from core.papers import kernel_view, theory
-from core.papers.theory_names import LENGTHS, MODELS, WINDOWS, average_over_seeds, read_theory
+from core.models.trace import Batch
+from core.papers import theory
+from core.papers.reported_results import read_theory
 from core.runs.load import load_run
 from core.runs.store import RunStore
 
@@ -26,7 +27,7 @@ def _starters(monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 5, 64])
 def test_the_four_corners_are_balanced_and_the_label_follows_the_rule(n):
-    batch, labels = theory.draw_texts(n, 400, torch.Generator().manual_seed(1))
+    batch, labels = theory.draw_texts(n, 400, 1)
     first, last = batch.ids[:, 0] == theory.NOT, batch.ids[:, -1] == theory.GOOD
     assert Counter(zip(first.tolist(), last.tolist(), strict=True)) == dict.fromkeys(
         [(False, False), (False, True), (True, False), (True, True)], 100
@@ -46,26 +47,25 @@ def test_weights_set_by_hand_are_exact_for_every_length():
 @pytest.mark.parametrize("n", [4, 16, 64])
 def test_its_two_heads_look_at_the_first_and_at_the_last_word(n):
     traced = theory.trace_hand_set(n)
-    heads = np.array(traced["heads"])
-    assert heads.shape == (2, n) and heads[0, 0] == pytest.approx(1) and heads[1, -1] == pytest.approx(1)
-    assert traced["words"][0] == "not" and traced["words"][-1] == "good" and traced["positive"] > 0.999
+    first, last = traced["rows"][0], traced["rows"][-1]
+    assert len(traced["rows"]) == n and (first["word"], last["word"]) == ("not", "good")
+    assert first["head_1"] == pytest.approx(1) and last["head_2"] == pytest.approx(1) and traced["positive"] > 0.999
 
 
 def test_a_window_reads_nothing_before_it():
-    model = theory.build_markov_model("window-4")
-    batch, _ = theory.draw_texts(9, 8, torch.Generator().manual_seed(0))
+    model = theory.MODELS["window of 4"]()
+    batch, _ = theory.draw_texts(9, 8, 0)
     other = batch._replace(ids=torch.cat([batch.ids[:, :5].flip(0), batch.ids[:, 5:]], 1))
     assert torch.equal(model(batch).logits, model(other).logits)
     assert not torch.equal(model(batch).logits, model(batch._replace(ids=batch.ids.flip(1))).logits)
 
 
 def test_tfidf_gives_words_in_another_order_the_same_answer():
-    model = theory.build_markov_model("tfidf")
-    batch, _ = theory.draw_texts(7, 8, torch.Generator().manual_seed(0))
+    model = theory.MODELS["TF-IDF"]()
+    batch, _ = theory.draw_texts(7, 8, 0)
     assert torch.allclose(model(batch).logits, model(batch._replace(ids=batch.ids.flip(1))).logits)
-    vector, _ = model.pool_tokens(torch.eye(theory.OTHERS)[torch.tensor([[1, 1, 2]])], batch.keep, None)
-    expected = np.array([1 + np.log(2), 1]) / np.hypot(1 + np.log(2), 1)
-    assert vector[0, 1:3].tolist() == pytest.approx(expected)
+    vector = model(Batch(torch.tensor([[1, 1, 2]]), torch.ones(1, 3, dtype=torch.bool))).pooled
+    assert vector[0, 1:3].tolist() == pytest.approx(np.array([1 + np.log(2), 1]) / np.hypot(1 + np.log(2), 1))
 
 
 def test_all_short_sequences_are_listed_once():
@@ -82,20 +82,25 @@ def test_the_best_of_word_counts_is_the_majority_of_equal_counts():
 def test_a_short_training_learns_the_rule_and_a_window_does_not():
     model, steps = theory.train_markov_model("transformer", 4, seed=0)
     assert steps < theory.STEPS and theory.count_right(model, 4)["accuracy"] == 1
-    model, steps = theory.train_markov_model("window-2", 8, seed=0)
+    model, steps = theory.train_markov_model("window of 2", 8, seed=0)
     assert steps == theory.FEW_STEPS and theory.count_right(model, 8)["hard"] == pytest.approx(0.5, abs=0.08)
 
 
 def test_kept_results_are_what_the_propositions_say():
     found = read_theory("markov")
-    assert len(found["rows"]) == len(MODELS) * len(LENGTHS) * len(found["seeds"])
-    for n in LENGTHS:
-        for model in ("lstm", "transformer"):  # an RNN too: the paper's sections III.C and VI.A are wrong
-            assert average_over_seeds(found["rows"], model, n) > 0.995, (model, n)
-        for k in WINDOWS:
-            right = average_over_seeds(found["rows"], f"window-{k}", n)
+    lengths, means = tuple(found["lengths"]), found["means"]
+    assert lengths == theory.LENGTHS == (4, 8, 16, 32, 64) and list(means) == list(theory.MODELS)
+    assert len(found["rows"]) == len(theory.MODELS) * len(lengths) * len(found["seeds"])
+    for model, shares in means.items():
+        hard = [[row["hard"] for row in found["rows"] if (row["model"], row["n"]) == (model, n)] for n in lengths]
+        assert shares == pytest.approx(np.mean(hard, 1))
+    # an RNN too: the paper's sections III.C and VI.A are wrong
+    assert min(means["LSTM"]) > 0.995 and min(means["transformer"]) > 0.995
+    for k in theory.WINDOWS:
+        for n, right in zip(lengths, means[f"window of {k}"], strict=True):
             assert right > 0.995 if k >= n else right == pytest.approx(0.5, abs=0.04), (k, n)
-    assert [row["n"] for row in found["hand"]] == [*range(2, 65)] and all(row["accuracy"] == 1 for row in found["hand"])
+    assert found["hand"] == {str(n): 1 for n in range(2, 65)}
+    assert found["maps"]["rows"] == theory.trace_hand_set(theory.DRAWN)["rows"]
     memory = read_theory("memorise")
     assert memory["sequences"] == 340 and all(row["accuracy"] == 1 for row in memory["rows"])
     assert all(0.5 < row["counts"] < 0.75 for row in memory["rows"])
@@ -104,12 +109,13 @@ def test_kept_results_are_what_the_propositions_say():
 
 def test_attention_is_the_normalised_kernel_and_outputs_stay_in_the_hull():
     run = load_run(RunStore(), "starter-sentiformer")
-    seen = kernel_view.compute_view(run, "The plot is thin, but I never got bored.", 1)
-    assert seen.layer == 1 and seen.tokens[0] == "[CLS]" and seen.maps.shape == (4, 12, 12)
-    assert seen.difference < kernel_view.LIMIT and seen.output_difference < 1e-12 and seen.outside == 0
-    assert seen.weights.sum(-1) == pytest.approx(1) and seen.weights.min() >= 0
-    assert seen.gates[0] == 1 and (seen.gates[1:] < 1).all()
-    without = kernel_view.compute_kernel(*np.ones((2, 1, 12, 8)), np.ones(12), np.ones((12, 12), bool))
+    found = theory.compare_with_kernel(run, "The plot is thin, but I never got bored.", 1)
+    maps, weights, gates = (np.array(found[name]) for name in ("maps", "weights", "gates"))
+    assert found["layer"] == 1 and found["tokens"][0] == "[CLS]" and maps.shape == (4, 12, 12)
+    assert weights == pytest.approx(maps, abs=1e-6) and found["difference"] < 1e-6 and found["distance"] < 1e-12
+    assert weights.sum(-1) == pytest.approx(1) and weights.min() >= 0, "means of the values are inside their hull"
+    assert gates[0] == 1 and (gates[1:] < 1).all()
+    without = theory.compute_kernel(*np.ones((2, 1, 12, 8)), np.ones(12), np.ones((12, 12), bool))
     assert (without == 1).all()
 
 
@@ -117,7 +123,7 @@ def test_the_gate_is_a_factor_on_keys_and_hidden_keys_weigh_nothing():
     draw = np.random.default_rng(0)
     q, k = draw.normal(size=(2, 2, 5, 4))
     gates, seen = np.array([1, 0.5, 0.1, 1, 1]), np.tril(np.ones((5, 5), bool))
-    plain, gated = (kernel_view.compute_kernel(q, k, each, seen) for each in (np.ones(5), gates))
+    plain, gated = (theory.compute_kernel(q, k, each, seen) for each in (np.ones(5), gates))
     assert gated / gated.sum(-1, keepdims=True) == pytest.approx(plain * gates / (plain * gates).sum(-1, keepdims=True))
     row = np.exp(q[1, 3, :] @ k[1, :4].T / 2)
     assert plain[1, 3, :4] / plain[1, 3, :4].sum() == pytest.approx(row / row.sum()) and plain[1, 3, 4] == 0
@@ -127,7 +133,7 @@ def test_what_has_no_kernel_is_refused():
     store = RunStore()
     for run, said in (("starter-ndt-01-n3", "no single attention map"), ("starter-lexical-last", "more terms")):
         with pytest.raises(NotAvailable, match=said):
-            kernel_view.compute_view(load_run(store, run), "good")
+            theory.compare_with_kernel(load_run(store, run), "good")
     with pytest.raises(InputError, match="layer 9: this model has layers 1 to"):
         sentiscope.theory("kernel", layer=9)
     with pytest.raises(NotAvailable, match="knows no word"):
