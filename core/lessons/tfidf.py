@@ -21,7 +21,8 @@ def build_content(store: RunStore) -> LessonContent:
     """Ask two pairs of sentences with the same words; show each model's accuracy over the length of a text."""
     run, kept, rule = runs.load.load_run(store, RUN), read_theory("same_words"), read_theory("markov")
     classes, lengths, means = list(run.record.classes), rule["lengths"], rule["means"]
-    pairs = [_describe_pair(run, *each) for each in zip(kept["pairs"], kept["positive"], strict=True)]
+    answers = [run.predict(pair).probabilities[:, 1] for pair in kept["pairs"]]
+    pairs = list(map(_describe_pair, kept["pairs"], kept["positive"], answers))
     said, again = (lesson.write_answer(classes, pair["tfidf"][0]) for pair in pairs)
     read, read_again = (
         " and ".join(lesson.write_answer(classes, each) for each in pair["transformer"]) for pair in pairs
@@ -89,14 +90,14 @@ def build_content(store: RunStore) -> LessonContent:
     )
 
 
-def _describe_pair(run: runs.load.LoadedRun, texts: Sequence[str], told: Sequence[float]) -> dict[str, Any]:
+def _describe_pair(texts: Sequence[str], told: Sequence[float], read: Sequence[float]) -> dict[str, Any]:
     """Return what the page draws of a pair: its texts, the counts of their words, and the answers of both models."""
     counts = [Counter(text[start:end].lower() for start, end in lesson.find_words(text)) for text in texts]
     return {
-        "texts": list(texts),
+        "texts": texts,
         "counts": [[word, *(each[word] for each in counts)] for word in sorted(counts[0] | counts[1])],
         "tfidf": [round(each, 3) for each in told],
-        "transformer": [round(float(each), 3) for each in run.predict(list(texts)).probabilities[:, 1]],
+        "transformer": [round(float(each), 3) for each in read],
     }
 
 

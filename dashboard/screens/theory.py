@@ -30,7 +30,7 @@ def show_page() -> None:
         state.set_value(state.EXPERIMENT, next(iter(LABELS)))
     state.follow_link(state.EXPERIMENT)
     look: dict[str, Any] = {"required": True, "label_visibility": "collapsed", "format_func": LABELS.__getitem__}
-    name = str(bar.segmented_control("Experiment", list(LABELS), key=state.EXPERIMENT, **look))
+    name = str(bar.segmented_control("Experiment", list(LABELS), key=state.EXPERIMENT, **look) or next(iter(LABELS)))
     with head:
         show_header("Theory", QUESTIONS[name], [("SentiFormer", f"section III.{'B' if name == 'kernel' else 'C'}")])
     try:

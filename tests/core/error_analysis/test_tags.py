@@ -127,13 +127,7 @@ def test_tags_from_tokenizer_training_and_vectors_are_cached(trained):
     tags = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
     assert tags.match_tag("truncated").sum() == 0  # eight words each
     assert tags.match_tag("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
-    assert set(tags.absent) == {
-        "models disagree",
-        "seeds disagree",
-        "lexicon disagrees",
-        "both signs",
-        "unsure under dropout",
-    }
+    assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees", "unsure under dropout"}
     first = {name: has.tolist() for name, has in tags.available.items()}
     assert heard and (table.frame["text"].str.split().str.len() == 8).all()
     heard.clear()
