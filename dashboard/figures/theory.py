@@ -45,18 +45,17 @@ def _draw_memory(found: Found, look: Look) -> go.Figure:
     figure = Panels(look, [[""]], height=340)
     for place, row in enumerate(found["rows"]):
         x, y = ([point[key] for point in row["course"]] for key in ("step", "accuracy"))
-        line, name = {"color": t.categories[place], "width": size(2.4)}, f"seed {row['seed']}"
-        figure.add_scatter(
-            x=x, y=y, mode="lines", line=line, hovertemplate=f"{name}, step %{{x}}: %{{y:.3f}}<extra></extra>"
-        )
-        end = {"x": x[-1], "y": y[-1], "xanchor": "left", "xshift": 6, "font": {"color": line["color"]}}
-        figure.add_annotation(**end, text=name)
+        color, name = t.categories[place], f"seed {row['seed']}"
+        hover = f"{name}, step %{{x}}: %{{y:.3f}}<extra></extra>"
+        figure.add_scatter(x=x, y=y, mode="lines", line={"color": color, "width": size(2.4)}, hovertemplate=hover)
+        end = {"x": x[-1], "y": y[-1], "xanchor": "left", "xshift": 6, "bgcolor": t.paper}
+        figure.add_annotation(**end, text=name, font={"color": color})
     best = max(row["counts"] for row in found["rows"])
     figure.add_hline(best, line={"color": t.ink, "dash": "dash", "width": size(1.6)})
     told: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "right", "yanchor": "top", "yshift": -3}
     figure.add_annotation(y=best, **told, text=f"most that word counts allow: {whole_percent(best)}")
     figure.update_xaxes(title="training step")
-    figure.update_yaxes(title="labels learned", tickformat=".0%", range=[0.4, 1.03])
+    figure.update_yaxes(title="share of labels learned", tickformat=".1f", range=[0.4, 1.03])
     figure.update_layout(margin={"r": size(60)})
     return figure.build_figure()
 
