@@ -1,7 +1,7 @@
 """Lesson: TF-IDF counts words and cannot see their order; models that read in order can."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core import runs
@@ -90,7 +90,7 @@ def build_content(store: RunStore) -> LessonContent:
     )
 
 
-def _describe_pair(texts: Sequence[str], told: Sequence[float], read: Sequence[float]) -> dict[str, Any]:
+def _describe_pair(texts: Sequence[str], told: Sequence[float], read: Iterable[float]) -> dict[str, Any]:
     """Return what the page draws of a pair: its texts, the counts of their words, and the answers of both models."""
     counts = [Counter(text[start:end].lower() for start, end in lesson.find_words(text)) for text in texts]
     return {
