@@ -43,6 +43,7 @@ VERBS: dict[str, str] = {
     "lesson": "exhibits:lesson",
     "claims": "paper_claims:claims",
     "reproduce": "papers:reproduce",
+    "theory": "theory_experiments:theory",
     "presets": "models:presets",
     "efficiency": "speed:efficiency",
     "dashboard": "machine:dashboard",

@@ -72,6 +72,7 @@ OPTIONS = {
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
     "lexicons": "--lexicon",
+    "theory": "--again",
     "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }
