@@ -18,6 +18,6 @@ if TYPE_CHECKING:
         query,
         quiz,
     )
-    from core.error_analysis import report, row_annotations, selection, slices, tags
+    from core.error_analysis import report, row_annotations, selection, slices, tags, word_replacement
 
 __getattr__ = make_getattr(__name__)

@@ -12,7 +12,7 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import IMPORTANCE, MAPS, AttentionMaps, PartImportance
+from core.runs.attention_files import AttentionAnalysis, AttentionMaps, PartImportance, WordEffects
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
@@ -48,21 +48,24 @@ class SplitAttention:
 
 def read_maps(source: Source) -> SplitAttention:
     """Read the measures of a run's maps; NotAvailable: not computed yet, or no attention."""
-    return _read(source, AttentionMaps, MAPS)
+    return _read(source, AttentionMaps)
 
 
 def read_importance(source: Source) -> SplitAttention:
     """Read what silencing each part costs; NotAvailable: not computed yet, or no attention."""
-    return _read(source, PartImportance, IMPORTANCE)
+    return _read(source, PartImportance)
 
 
-def _read(source: Source, analysis: type[AttentionMaps | PartImportance], step: str) -> SplitAttention:
+def _read(source: Source, analysis: type[AttentionAnalysis]) -> SplitAttention:
     record, split = source.record, source.split or "test"
     if "maps" not in list_capabilities(record.config.model):
         raise NotAvailable(f"{record.preset} has no attention")
-    found = source.reader.read_attention(analysis, record, split)
+    found = None
+    if analysis is PartImportance:  # with each component in each head, if that was asked for
+        found = source.reader.read_attention(analysis, record, split, each_map=True)
+    found = found or source.reader.read_attention(analysis, record, split)
     if found is None:
-        asked = f"sentiscope attend {record.run} --split {split} --only {step}"
+        asked = f"sentiscope attend {record.run} --split {split} --only {analysis.name}"
         raise NotAvailable(f"this has not been measured yet; run `{asked}`")
     return SplitAttention(found, record.run, split)
 
@@ -479,6 +482,68 @@ LAMBDA_COURSE: Figure[SplitAttention] = Figure(
     how="Each point predicts all texts with λ multiplied by the factor; no training.",
     tables=lambda shown: {"Accuracy against λ": pd.DataFrame(shown.found["lambdas"]).drop(columns="interval")},
 )
+WORD_CLASS = Option(
+    "effect-on", "Class", lambda source: list(source.record.classes), "The class whose log-odds the words change"
+)
+
+
+@dataclass(frozen=True)
+class RankedWords:
+    """The words of a split by their mean effect on one class, from the largest to the smallest."""
+
+    rows: Sequence[Row]
+    texts: int
+    found: Row
+    picked: str = ""  # the word whose sentences are selected
+
+
+def read_words(source: Source) -> RankedWords:
+    """Read the words of a split by their effect on the chosen class; NotAvailable: not computed yet, or none."""
+    found = _read(source, WordEffects).found
+    rows = [row for row in found["rows"] if row["class"] == source.get_choice(WORD_CLASS)]
+    if not rows:
+        raise NotAvailable("no word is in enough texts")
+    return RankedWords(rows, found["texts"], found)
+
+
+def build_words_table(shown: RankedWords) -> IntervalTable:
+    """Build the table of words with the largest and the smallest effect on a class."""
+    ends = [*shown.rows[: SHOWN // 2], *shown.rows[SHOWN // 2 :][-SHOWN // 2 :]]
+
+    def mark(row: Row) -> Mark:
+        """Mark the mean effect of a word; grey if its interval contains 0."""
+        low, high = _find_ends(row)
+        return Mark(row["value"], low, high, tie=low is None or high is None or low <= 0 <= high)
+
+    return IntervalTable(
+        "Mean effect of words",
+        (
+            columns.name("word", "Word", "word", "10rem", word="word", of_class="class"),
+            columns.interval("effect", "effect (log-odds)", mark, partial(make_axis, zero=0.0, signed=True)),
+            columns.text("mean", "mean", lambda row: signed(row["value"], 2), "5rem"),
+            columns.count("texts", "texts", "texts", "5rem"),
+            CSV,
+        ),
+        shown.rows,
+        "word",
+        shown=ends,
+    )
+
+
+WORDS = make_interval_figure(
+    "attention-words",
+    PAGE,
+    lambda shown: f"Words that speak for and against {shown.rows[0]['class']}",
+    read_words,
+    build_words_table,
+    "Words",
+    note=lambda shown: f"{count(shown.texts)} texts, {count(len(shown.rows))} words",
+    reading="Bar: 95 % interval; ring: it contains 0. Choose a word for its sentences.",
+    finding=lambda shown: findings.describe_words({"words": shown.found}),
+    how="The mean loss of log-odds when the word is deleted, over the texts that have it. Words of fewer than five "
+    "texts are left out. The table shows both ends, the CSV all words.",
+    options=(WORD_CLASS,),
+)
 SECTIONS = (MASS, DISTANCE, DEVIATION, GATES, RECEIVED_IN_HEAD)
 IMPORTANCE_FIGURES = (IMPORTANCE_OF_PARTS, LAMBDA_COURSE)
-ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES)
+ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS)
