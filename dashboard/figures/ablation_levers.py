@@ -71,7 +71,7 @@ def read_levers(source: Source) -> Levers:
     """Read the ablation effects of a model's parts on a text; NotAvailable: the text has no attention maps."""
     view, record, edits = read_attention(source), source.record, source.edits
     of = record.run, source.text, get_target_class(source)
-    trained = source.reader.inspect_text(record.run, source.text)
+    trained = source.reader.inspect_text(record.run, source.text, Edits(step=edits.step))
     can, before = get_text_editable(record.config.model, trained), source.reader.parts(*of)
     parts, untouched = (source.reader.parts(*of, edits), before) if edits else (before, None)
     curves = source.reader.lambdas(*of, edits) if can.components > 1 else None

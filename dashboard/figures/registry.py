@@ -37,8 +37,9 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
-    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.PROGRESS, lambdas.COURSE, lambdas.FINAL),
+    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.PROGRESS),
     *split_attention.ALL,
+    *(lambdas.COURSE, lambdas.FINAL),
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),
     *(threshold_curves.ROC, threshold_curves.PR, threshold_curves.CALIBRATION, threshold_curves.COSTS),
     *(metrics.PHENOMENA, error_rates.SAVED),

@@ -42,8 +42,8 @@ class SplitAttention:
 
     @property
     def n(self) -> str:
-        """Describe how many texts were read."""
-        return f"{count(self.found['texts'])} texts"
+        """Describe how many texts of which split were read."""
+        return f"{count(self.found['texts'])} texts of {self.split}"
 
 
 def read_maps(source: Source) -> SplitAttention:
@@ -492,18 +492,17 @@ class RankedWords:
     """The words of a split by their mean effect on one class, from the largest to the smallest."""
 
     rows: Sequence[Row]
-    texts: int
-    found: Row
+    shown: SplitAttention
     picked: str = ""  # the word whose sentences are selected
 
 
 def read_words(source: Source) -> RankedWords:
     """Read the words of a split by their effect on the chosen class; NotAvailable: not computed yet, or none."""
-    found = _read(source, WordEffects).found
-    rows = [row for row in found["rows"] if row["class"] == source.get_choice(WORD_CLASS)]
+    shown = _read(source, WordEffects)
+    rows = [row for row in shown.found["rows"] if row["class"] == source.get_choice(WORD_CLASS)]
     if not rows:
         raise NotAvailable("no word is in enough texts")
-    return RankedWords(rows, found["texts"], found)
+    return RankedWords(rows, shown)
 
 
 def build_words_table(shown: RankedWords) -> IntervalTable:
@@ -537,9 +536,9 @@ WORDS = make_interval_figure(
     read_words,
     build_words_table,
     "Words",
-    note=lambda shown: f"{count(shown.texts)} texts, {count(len(shown.rows))} words",
+    note=lambda shown: f"{shown.shown.n}, {count(len(shown.rows))} words",
     reading="Bar: 95 % interval; ring: it contains 0. Choose a word for its sentences.",
-    finding=lambda shown: findings.describe_words({"words": shown.found}),
+    finding=lambda shown: findings.describe_words({"words": shown.shown.found}),
     how="The mean loss of log-odds when the word is deleted, over the texts that have it. Words of fewer than five "
     "texts are left out. The table shows both ends, the CSV all words.",
     options=(WORD_CLASS,),

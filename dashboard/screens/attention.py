@@ -34,6 +34,8 @@ from dashboard.figures.split_attention import (
     SplitAttention,
     read_importance,
 )
+from dashboard.figures.token_values import read_run_numbers
+from dashboard.screens import LAMBDA_ADDRESS
 from dashboard.widgets import lambda_course
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_bare, show_caption, show_figure, show_how, show_others, show_table
@@ -46,6 +48,7 @@ QUESTION = "What do the heads read over a whole split?"
 NAMES = {"attention-mass": "Kinds of words", "attention-distance": "Distance", "attention-deviation": "Class token"}
 NAMES |= {"attention-gates": "Gates", "attention-received": "Head of the model", "attention-importance": "Importance"}
 WORDS_SECTION, REPLACE = "Words", "replace"
+PLACED: tuple[Figure[Any], ...] = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS, *lambda_course.PLACED)
 LAMBDAS, NUMBERS = "λ", "Learned numbers"
 HEAD = "head"
 
@@ -63,21 +66,29 @@ def show_page() -> None:
         show_empty(f"{record.preset} has no attention", text, "Train a model", "train")
         return
     tables = _show_maps(source) if source.split else _explain_unfinished(record)
+    for each in show_sections(_list_sections(source, maps=bool(tables))):
+        tables |= each
+    if tables:
+        show_export_bar("attention", {**tables, **show_others(source, "attention", PLACED)})
+
+
+def _list_sections(source: Source, *, maps: bool) -> dict[str, Callable[[], dict[str, Table]]]:
+    """List the sections that a run has, by name; open that on λ for a link to its former address."""
+    record = source.record
     sections: dict[str, Callable[[], dict[str, Table]]] = {}
-    for figure in SECTIONS if tables else ():
+    for figure in SECTIONS if maps else ():
         if figure.is_available(source):
             sections[NAMES[figure.name]] = partial(_show_section, source, [figure])
     if source.split:
         sections[NAMES[IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
         sections[WORDS_SECTION] = partial(_show_words, source)
-    if has_lambda(record) or data.read_learned_scalars(record):
+    if has_lambda(record) or data.read_learned_scalars(record) or len(read_run_numbers(record)):
         sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(lambda_course.show_section, source)
-    for each in show_sections(sections):
-        tables |= each
-    if tables:
-        show_export_bar(
-            "attention", {**tables, **show_others(source, "attention", (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS))}
-        )
+    if state.get_value(state.ADDRESS, "") == LAMBDA_ADDRESS:
+        state.set_initial(state.MORE, [name for name in sections if name in (LAMBDAS, NUMBERS)])
+        if not has_lambda(record):
+            lambda_course.explain_no_lambda(record)
+    return sections
 
 
 def _explain_unfinished(record: RunRecord) -> dict[str, Table]:

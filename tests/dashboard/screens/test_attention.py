@@ -95,7 +95,7 @@ def test_a_replacement_counts_the_answers_that_change_in_the_selection(app, atte
         assert describe_replacement(found) in shown and f"right before: {found['right_before']}" in shown
 
 
-def test_a_replacement_without_a_second_word_is_refused(app):
+def test_a_replacement_without_a_second_word_is_refused(app, runs):
     assert "a word and another word" in text_of(opened(app, run="finished", more="Words", replace="good"))
 
 
