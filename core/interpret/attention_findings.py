@@ -176,7 +176,7 @@ def describe_words(found: Row) -> str:
     for row in found["words"]["rows"]:
         if row["interval"] and row["interval"][0] > 0:
             best.setdefault(row["class"], row)
-    named = (f"{each} “{row['word']}” ({signed(row['value'], 1)}, {row['texts']} texts)" for each, row in best.items())
+    named = (f"{each} “{row['word']}” ({signed(row['value'], 2)}, {row['texts']} texts)" for each, row in best.items())
     return f"Words with the largest mean effect on log-odds: {', '.join(named)}." if best else "No word has an effect."
 
 

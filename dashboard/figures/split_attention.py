@@ -1,7 +1,7 @@
 """Attention over a whole split: maps by layer and head, mass on kinds of tokens, distances, gates, importance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,10 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import AttentionAnalysis, AttentionMaps, PartImportance, WordEffects
+from core.runs.attention_files import AttentionAnalysis, AttentionMaps, PartImportance, WordEffects, compare_deviation
+from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.subplots import Panels
@@ -46,6 +48,11 @@ class SplitAttention:
         return f"{count(self.found['texts'])} texts of {self.split}"
 
 
+def has_maps(record: RunRecord) -> bool:
+    """Tell whether a run's kind of model has attention maps."""
+    return "maps" in list_capabilities(record.config.model)
+
+
 def read_maps(source: Source) -> SplitAttention:
     """Read the measures of a run's maps; NotAvailable: not computed yet, or no attention."""
     return _read(source, AttentionMaps)
@@ -58,7 +65,7 @@ def read_importance(source: Source) -> SplitAttention:
 
 def _read(source: Source, analysis: type[AttentionAnalysis]) -> SplitAttention:
     record, split = source.record, source.split or "test"
-    if "maps" not in list_capabilities(record.config.model):
+    if not has_maps(record):
         raise NotAvailable(f"{record.preset} has no attention")
     found = None
     if analysis is PartImportance:  # with each component in each head, if that was asked for
@@ -303,8 +310,34 @@ DISTANCE = make_interval_figure(
 )
 
 
+def list_compared(source: Source) -> list[str]:
+    """List the runs whose stored maps of the same texts have a class token, for a comparison; the empty one first."""
+    record, split, found = source.record, source.split or "test", [""]
+    own = source.reader.read_attention(AttentionMaps, record, split) or {"by_text": []}
+    for other in source.reader.list_runs():
+        same = other.run != record.run and other.config.data.name == record.config.data.name
+        if same and other.status == "done" and other.task != "tokens" and has_maps(other):
+            stored = source.reader.read_attention(AttentionMaps, other, split) or {"by_text": []}
+            found += [other.run] if stored["by_text"] and len(stored["by_text"]) == len(own["by_text"]) else []
+    return found
+
+
+OTHER_RUN = Option("deviation-of", "Compare with", list_compared, "Another run whose maps of these texts are stored")
+
+
+def read_deviation(source: Source) -> SplitAttention:
+    """Read the deviation around the class token, with the difference from a chosen run; NotAvailable: no such token."""
+    shown, other = _read_section("deviation", "class token", source), str(source.get_choice(OTHER_RUN))
+    if not other:
+        return shown
+    record = next(each for each in source.reader.list_runs() if each.run == other)
+    found = source.reader.read_attention(AttentionMaps, record, shown.split)
+    assert found is not None  # listed
+    return replace(shown, found={**shown.found, "deviation": compare_deviation(shown.found, found)}, measure=other)
+
+
 def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
-    """Draw the standard deviation of attention from and to the class token by layer, the untrained model dashed."""
+    """Draw the deviation of attention from and to the class token by layer; untrained dashed, another run dotted."""
     rows, names = shown.found["deviation"], list(dict.fromkeys(row["measure"] for row in shown.found["deviation"]))
     figure, t = Panels(look, [names], height=260, horizontal_spacing=0.1), look.tokens
     for col, name in enumerate(names, 1):
@@ -322,23 +355,39 @@ def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
         about: dict[str, Any] = {"x": x, "col": col, "showlegend": col == 1}
         figure.add_scatter(**about, y=[row["value"] for row in own], name="this run", line=line, error_y=bars)
         figure.add_scatter(**about, y=controls, name="untrained", mode="lines", line=dashed)
+        if compared := [row for row in own if row.get("against", {}).get("value") is not None]:
+            about["x"], dotted = [row["layer"] for row in compared], {"color": t.accent, "dash": "dot"}
+            others = [row["value"] - row["against"]["value"] for row in compared]
+            figure.add_scatter(**about, y=others, name=escape_text(shown.measure), mode="lines", line=dotted)
         figure.update_xaxes(col=col, row=1, tickvals=x, title="layer")
         figure.update_yaxes(col=col, row=1, rangemode="tozero")
     return figure.build_figure()
+
+
+def build_deviation_table(shown: SplitAttention) -> pd.DataFrame:
+    """Build the table of deviations, with the differences from the compared run."""
+    rows = shown.found["deviation"]
+    frame = _build_frame(rows, "layer", "measure", "value")
+    if any("against" in row for row in rows):
+        differences = [row.get("against") or {"value": None, "interval": None} for row in rows]
+        frame["against"], frame["difference"] = shown.measure, [each["value"] for each in differences]
+        frame["difference low"], frame["difference high"] = zip(*map(_find_ends, differences), strict=True)
+    return frame
 
 
 DEVIATION: Figure[SplitAttention] = Figure(
     "attention-deviation",
     PAGE,
     "How attention around the class token varies",
-    partial(_read_section, "deviation", "class token"),
+    read_deviation,
     draw_deviation,
     note=lambda shown: shown.n,
-    reading="Standard deviation over the other tokens. Dashed: untrained.",
+    reading="Standard deviation over the other tokens. Dashed: untrained. Dotted: the compared run.",
+    options=(OTHER_RUN,),
     finding=lambda shown: findings.describe_deviation(shown.found),
     how="Fig. 5 of the lexical attention paper: mean over heads, the class token itself left out. `sentiscope attend "
     "RUN --against OTHER` adds the difference from another run.",
-    tables=lambda shown: {"Deviation": _build_frame(shown.found["deviation"], "layer", "measure", "value")},
+    tables=lambda shown: {"Deviation": build_deviation_table(shown)},
 )
 
 

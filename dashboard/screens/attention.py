@@ -25,13 +25,16 @@ from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import has_lambda
 from dashboard.figures.model_plan import describe_baseline
 from dashboard.figures.split_attention import (
+    DEVIATION,
     HEADS,
     IMPORTANCE_FIGURES,
     MEASURE,
+    OTHER_RUN,
     SECTIONS,
     WORD_CLASS,
     WORDS,
     SplitAttention,
+    list_compared,
     read_importance,
 )
 from dashboard.figures.token_values import read_run_numbers
@@ -51,6 +54,7 @@ WORDS_SECTION, REPLACE = "Words", "replace"
 PLACED: tuple[Figure[Any], ...] = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS, *lambda_course.PLACED)
 LAMBDAS, NUMBERS = "λ", "Learned numbers"
 HEAD = "head"
+COMPARABLE = "To compare, read the maps of another run on these texts: `sentiscope attend OTHER --only maps`."
 
 
 def show_page() -> None:
@@ -162,6 +166,10 @@ def _show_said(sentence: str) -> None:
 def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, Table]:
     """Show the finding of a section as a sentence, then its figures; return their tables."""
     tables: dict[str, Table] = {}
+    if DEVIATION in figures and len(list_compared(source)) > 1:
+        pick_option(OTHER_RUN, source)
+    elif DEVIATION in figures:
+        show_caption(COMPARABLE)
     for figure in figures:
         with contextlib.suppress(NotAvailable):
             shape = figure.read_data(source)
@@ -226,7 +234,9 @@ def _show_replacement(source: Source) -> dict[str, Table]:
         return {}
     where = f"{plural(len(rows), 'sentence')}, {'selected' if now else split}"
     _show_said(describe_replacement(found))
-    show_caption(f"{where}; right before: {count(found['right_before'])}, after: {count(found['right_after'])}.")
+    show_caption(
+        f"{where}. Same as the label: {count(found['right_before'])} before, {count(found['right_after'])} after."
+    )
     if not found["rows"]:
         return {}
     table = pd.DataFrame(found["rows"])

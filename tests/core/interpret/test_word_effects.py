@@ -49,5 +49,5 @@ def test_a_finding_names_the_first_word_of_each_class_above_zero():
         {"class": "good", "word": "fine", "texts": 7, "value": 0.5, "interval": [0.1, 0.9]},
     ]
     said = describe_words({"words": {"rows": rows}})
-    assert said.endswith("bad “poor” (+1.5, 9 texts), good “fine” (+0.5, 7 texts).")
+    assert said.endswith("bad “poor” (+1.50, 9 texts), good “fine” (+0.50, 7 texts).")
     assert describe_words({"words": {"rows": rows[:1]}}) == "No word has an effect."

@@ -5,6 +5,7 @@ import json
 import pages
 import pytest
 from pages import text_of
+from trained_runs import TINY
 
 from core import api
 from core.error_analysis.word_replacement import describe_replacement
@@ -12,14 +13,17 @@ from core.runs import background_jobs
 from core.runs.store import RunStore
 from dashboard.figures.figure import Source
 from dashboard.figures.split_attention import (
+    DEVIATION,
     HEADS,
     MASS,
     MEASURES,
+    OTHER_RUN,
     SHOWN,
     WORDS,
     build_grid_table,
     build_words_table,
     draw_grid,
+    list_compared,
     list_measures,
     read_importance,
     read_maps,
@@ -92,7 +96,7 @@ def test_a_replacement_counts_the_answers_that_change_in_the_selection(app, atte
     for select, where in (("", "all"), (f"all;word={word}", f"word={word}")):
         found = api.errors("finished", where=where, replace=f"{word}=terrible", store=RunStore(runs))["replacement"]
         shown = text_of(opened(app, run="finished", more="Words", replace=f"{word}=terrible", select=select))
-        assert describe_replacement(found) in shown and f"right before: {found['right_before']}" in shown
+        assert describe_replacement(found) in shown and f"Same as the label: {found['right_before']} before" in shown
 
 
 def test_a_replacement_without_a_second_word_is_refused(app, runs):
@@ -129,3 +133,22 @@ def test_the_grid_shows_the_chosen_measure_of_every_map(app, attended, runs):
     top = MASS.build_tables(read_maps(source))["Mass"]
     assert (top["low"] / top["uniform"]).is_monotonic_decreasing
     assert (top["value"] / top["uniform"]).tolist() == pytest.approx(top["times"].tolist())
+
+
+def test_deviation_is_compared_with_a_run_whose_maps_are_stored(app, runs):
+    store, found = RunStore(runs), {}
+    config = {**TINY, "training.epochs": 1}
+    table = store.read("finished").config.data.name
+    for name, preset in (("lexical", "lexical-last"), ("plain", "lexical-none")):
+        api.train(table, preset, config, name=name, store=store)
+        found[name] = api.attend(name, split="test", only="maps", store=store)
+    shown = text_of(opened(app, run="lexical", more="Class token", **{"deviation-of": "plain"}))
+    compared = api.attend("lexical", split="test", only="maps", against="plain", store=store)
+    assert compared["findings"]["deviation"] in shown and "the other run" in shown
+    source = Source(store.read("lexical"), Reader(), split="test").copy_with_choices(**{OTHER_RUN.name: "plain"})
+    assert list_compared(source) == ["", "plain"]
+    table = DEVIATION.build_tables(DEVIATION.read_data(source))["Deviation"]
+    wanted = table["value"] - [row["value"] for row in found["plain"]["deviation"]]
+    assert table["difference"].tolist() == pytest.approx(wanted.tolist(), abs=1e-5)
+    names = [trace.name for trace in DEVIATION.draw(DEVIATION.read_data(source), Look()).data]
+    assert names == ["this run", "untrained", "plain"] * 2
