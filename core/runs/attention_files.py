@@ -43,7 +43,7 @@ class AttentionAnalysis(Analysis[dict[str, Any]]):
     split: str
     limit: int
     each_map: bool = False  # importance: each component in each head too
-    VERSION: ClassVar[int]
+    VERSION: ClassVar[int] = 1  # raised when results change
 
     @classmethod
     def from_run(
@@ -88,7 +88,6 @@ class AttentionMaps(AttentionAnalysis):
     """The measures of all attention maps of a run over a split."""
 
     name = MAPS
-    VERSION = 1
     offer = Offer(
         "Read the maps",
         "Reading attention maps",
@@ -110,7 +109,6 @@ class PartImportance(AttentionAnalysis):
     """What a run loses on a split when each of its parts is silenced."""
 
     name = IMPORTANCE
-    VERSION = 1
     offer = Offer(
         "Measure importance",
         "Silencing one part at a time",
@@ -129,7 +127,6 @@ class WordEffects(AttentionAnalysis):
     """The words of a split, ranked by the mean effect of deleting them."""
 
     name = WORDS
-    VERSION = 1
     offer = Offer(
         "Rank words",
         "Deleting one word at a time",

@@ -1,6 +1,6 @@
 """Attention over a whole split: maps by layer and head, mass on kinds of tokens, distances, gates, importance."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -204,6 +204,14 @@ def _find_ends(row: Row) -> tuple[float | None, float | None]:
     return low, high
 
 
+def _make_figure(
+    name: str, title: Any, read: Callable[[Source], Any], table: Callable[[Any], IntervalTable], **words: Any
+) -> Figure[Any]:
+    """Build a figure of this page from a table with intervals, noting how many texts it is about."""
+    words = {"note": lambda shown: shown.n, **words}
+    return make_interval_figure(f"attention-{name}", PAGE, title, read, table, name.capitalize(), **words)
+
+
 CSV = columns.make_csv_columns(value="value", low=lambda row: _find_ends(row)[0], high=lambda row: _find_ends(row)[1])
 
 
@@ -236,14 +244,11 @@ def _describe_neutral(shown: SplitAttention) -> str:
     return findings.describe_neutral(shown.found) if shown.found["neutral"] else ""
 
 
-MASS = make_interval_figure(
-    "attention-mass",
-    PAGE,
+MASS = _make_figure(
+    "mass",
     "Strongest preferences",
     read_maps,
     build_mass_table,
-    "Mass",
-    note=lambda shown: shown.n,
     reading="Bar: 95 % interval; ring: uniform attention.",
     finding=lambda shown: f"{findings.describe_mass(shown.found)} {_describe_neutral(shown)}".strip(),
     how="The share of a head's attention on tokens of a kind, over the texts that have one, by the lower end "
@@ -291,14 +296,11 @@ def build_distance_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-DISTANCE = make_interval_figure(
-    "attention-distance",
-    PAGE,
+DISTANCE = _make_figure(
+    "distance",
     lambda shown: "How far component maps differ" if _has_pairs(shown) else "How far heads look",
     read_maps,
     build_distance_table,
-    "Distance",
-    note=lambda shown: shown.n,
     reading=lambda shown: (
         "Jensen–Shannon distance, 0 to 1. Ring: the same maps, texts exchanged."
         if _has_pairs(shown)
@@ -409,13 +411,11 @@ def build_gates_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-GATES = make_interval_figure(
-    "attention-gates",
-    PAGE,
+GATES = _make_figure(
+    "gates",
     "Gates by part of speech and polarity",
     partial(_read_section, "gates", "gates"),
     build_gates_table,
-    "Gates",
     note=lambda shown: f"lowest and highest, {shown.n}",
     reading="Bar: 95 % interval; ring: all words of the layer.",
     finding=lambda shown: findings.describe_gates(shown.found),
@@ -445,14 +445,11 @@ RECEIVED = ("received entropy share", "mass on the first token")
 """Measures of received attention that are shares, which one axis can show."""
 
 
-RECEIVED_IN_HEAD = make_interval_figure(
-    "attention-received",
-    PAGE,
+RECEIVED_IN_HEAD = _make_figure(
+    "received",
     "What tokens receive in the head",
     partial(_read_section, "received", "attention in its head"),
     build_received_table,
-    "Received",
-    note=lambda shown: shown.n,
     reading="Bar: 95 % interval; ring: the last layer.",
     finding=lambda shown: findings.describe_received(shown.found),
     how="Inceptive models have attention of their own in the head. Their paper says that it is flatter than that of "
@@ -486,13 +483,11 @@ def build_importance_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-IMPORTANCE_OF_PARTS = make_interval_figure(
-    "attention-importance",
-    PAGE,
+IMPORTANCE_OF_PARTS = _make_figure(
+    "importance",
     "What the model needs",
     read_importance,
     build_importance_table,
-    "Importance",
     note=lambda shown: f"{shown.n}, accuracy {number(shown.found['accuracy'])}",
     reading="Silenced minus trained. Ring: no significant difference after Holm.",
     finding=lambda shown: findings.describe_importance({"importance": shown.found}),
@@ -578,13 +573,11 @@ def build_words_table(shown: RankedWords) -> IntervalTable:
     )
 
 
-WORDS = make_interval_figure(
-    "attention-words",
-    PAGE,
+WORDS = _make_figure(
+    "words",
     lambda shown: f"Words that speak for and against {shown.rows[0]['class']}",
     read_words,
     build_words_table,
-    "Words",
     note=lambda shown: f"{shown.shown.n}, {count(len(shown.rows))} words",
     reading="Bar: 95 % interval; ring: it contains 0. Choose a word for its sentences.",
     finding=lambda shown: findings.describe_words({"words": shown.shown.found}),

@@ -38,8 +38,7 @@ from dashboard.figures.split_attention import (
     read_importance,
 )
 from dashboard.figures.token_values import read_run_numbers
-from dashboard.screens import LAMBDA_ADDRESS
-from dashboard.widgets import lambda_course
+from dashboard.screens import LAMBDA_ADDRESS, attention_lambdas
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_bare, show_caption, show_figure, show_how, show_others, show_table
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem, show_summary
@@ -51,7 +50,7 @@ QUESTION = "What do the heads read over a whole split?"
 NAMES = {"attention-mass": "Kinds of words", "attention-distance": "Distance", "attention-deviation": "Class token"}
 NAMES |= {"attention-gates": "Gates", "attention-received": "Head of the model", "attention-importance": "Importance"}
 WORDS_SECTION, REPLACE = "Words", "replace"
-PLACED: tuple[Figure[Any], ...] = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS, *lambda_course.PLACED)
+PLACED: tuple[Figure[Any], ...] = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS, *attention_lambdas.PLACED)
 LAMBDAS, NUMBERS = "λ", "Learned numbers"
 HEAD = "head"
 COMPARABLE = "To compare, read the maps of another run on these texts: `sentiscope attend OTHER --only maps`."
@@ -87,11 +86,11 @@ def _list_sections(source: Source, *, maps: bool) -> dict[str, Callable[[], dict
         sections[NAMES[IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
         sections[WORDS_SECTION] = partial(_show_words, source)
     if has_lambda(record) or data.read_learned_scalars(record) or len(read_run_numbers(record)):
-        sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(lambda_course.show_section, source)
+        sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(attention_lambdas.show_section, source)
     if state.get_value(state.ADDRESS, "") == LAMBDA_ADDRESS:
         state.set_initial(state.MORE, [name for name in sections if name in (LAMBDAS, NUMBERS)])
         if not has_lambda(record):
-            lambda_course.explain_no_lambda(record)
+            attention_lambdas.explain_no_lambda(record)
     return sections
 
 
