@@ -198,8 +198,12 @@ def _show_words(source: Source) -> dict[str, Table]:
     choose_option(WORD_CLASS, source)
     try:
         shown = WORDS.read_data(source)
-    except NotAvailable:
-        offer_analysis(WordEffects.from_run(data.store(), source.record.run, source.split), "attention-words")
+    except NotAvailable as error:
+        files = WordEffects.from_run(data.store(), source.record.run, source.split)
+        if files.get_path("json").is_file():
+            show_caption(f"The words cannot be ranked: {error}.")
+        else:
+            offer_analysis(files, "attention-words")
         return _show_replacement(source)
     rules = parse_selection(state.get_param(state.SELECT)).rules
     picked = next((row["word"] for row in shown.rows if rules == ("all", f"word={row['word']}")), "")
