@@ -89,6 +89,7 @@ try:
         show_talk_buttons()
         follow_theme()
     state.set_value(state.HERE, page)
+    state.set_value(state.ADDRESS, shown.url_path)
     record = get_chosen_run()
     if record is not None and record.task != "tokens":
         show_selection_bar(record)

@@ -98,6 +98,7 @@ TICKED = "ticked-"  # prefix of a data set: its models ticked for a comparison
 EXAMPLES = "examples-table"
 CELL, CELLS, MATRIX = "fig-confusion", "confusion-table", "fig-compare-matrix"
 HERE = "here"  # module of the last drawn page
+ADDRESS = "address"  # by which it was opened, which may be that of a former page
 MAP_FACTS = "map-facts"  # the run of the last map, and what the heading of the page says about it
 SELECTOR = "selected-by"  # the figure or table that set the selection
 SELECTED = "selected-before"  # the last selection, and how many a button has made

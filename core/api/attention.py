@@ -27,13 +27,14 @@ def attend(
 ) -> dict[str, Any]:
     """Measure what attention does over a whole split, and what each part of the model is needed for.
 
-    Two steps, each stored with the run: the maps of each text, and the importance of parts, which predicts the texts
-    again with each part silenced. Layers and heads count from 1, components from 0, as in --edit.
+    Three steps, each stored with the run: the maps of each text; the importance of parts, which predicts the texts
+    again with each part silenced; words, by the effect of deleting them. Layers and heads count from 1, components from
+    0, as in --edit. To replace a word in all texts: sentiscope errors RUN --replace OLD=NEW.
 
     Args:
-        limit: The number of texts, a stratified sample with seed 0; the second step reads 300 of them at most.
+        limit: The number of texts, a stratified sample with seed 0; the steps after the maps read 300 of them at most.
         against: A run to compare the deviation of attention with, on the same texts.
-        only: One step: maps or importance; default: both.
+        only: One step: maps, importance or words; default: all.
         each_map: Also silence each component in each head.
 
     Returns:
@@ -41,25 +42,28 @@ def attend(
         `mass`, `distance`, `deviation`, `gates`, `received` (attention of the model's own head) and `neutral` (tokens
         outside the lexicon): as in `core.interpret.split_attention.describe_split`, each row with `value`, `interval`
         and, where there is one, `control`; `deviation` with `against`: the difference from the other run; `examples`:
-        texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`. A
-        step that was left out is None.
+        texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`;
+        `words`: `texts` and `rows` as of `core.interpret.word_effects.measure_words`. A step that was left out is None.
     """
     store = store or RunStore()
-    if only not in ("", attention_files.MAPS, attention_files.IMPORTANCE):
-        raise InputError(f"--only {only}: maps or importance")
-    if against and only == attention_files.IMPORTANCE:
-        raise InputError("--against compares maps: leave --only importance out")
-    maps = importance = None
-    if only != attention_files.IMPORTANCE:
+    if only not in ("", *attention_files.STEPS):
+        raise InputError(f"--only {only}: {', '.join(attention_files.STEPS)}")
+    if against and only not in ("", attention_files.MAPS):
+        raise InputError(f"--against compares maps: leave --only {only} out")
+    maps: dict[str, Any] = {}
+    others = dict.fromkeys((attention_files.IMPORTANCE, attention_files.WORDS))
+    if only in ("", attention_files.MAPS):
         maps = _read_maps(store, run, split, limit, on_progress)
         if against:
             other = _read_maps(store, against, split, limit, on_progress)
             maps = {**maps, "deviation": attention_files.compare_deviation(maps, other)}
-    if only != attention_files.MAPS:
-        here = attention_files.PartImportance.from_run(store, run, split, limit, each_map=each_map)
-        importance = here.read_or_compute(on_progress)[0]
+    for analysis in (attention_files.PartImportance, attention_files.WordEffects):
+        if only in ("", analysis.name):
+            mapped = each_map and analysis.name == attention_files.IMPORTANCE
+            here = analysis.from_run(store, run, split, limit, each_map=mapped)
+            others[analysis.name] = here.read_or_compute(on_progress)[0]
     about = {"run": run, "data": store.read(run).config.data.name, "split": split or "test", "against": against}
-    result = {**about, **dict.fromkeys(SECTIONS), **(maps or {}), "importance": importance}
+    result = {**about, **dict.fromkeys(SECTIONS), **maps, **others}
     result.pop("by_text", None)
     return {**result, "findings": dict(iterate_findings(result))}
 
@@ -68,14 +72,28 @@ def _read_maps(store: RunStore, run: str, split: str, limit: int, on_progress: O
     return attention_files.AttentionMaps.from_run(store, run, split, limit).read_or_compute(on_progress)[0]
 
 
+WORD_COLUMNS: dict[str, Any] = {
+    "class": "class",
+    "word": "word",
+    "texts": lambda row: count(row["texts"]),
+    "effect": lambda row: signed(row["value"], 2),
+    "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 2)),
+}
+"""Columns on the words with the largest effect."""
+
+
 def print_attend(result: dict[str, Any]) -> None:
     """Print a sentence for each section, then the parts that cost most accuracy and the course over λ."""
     importance = result["importance"]
     read = [plural(result["texts"], "text")] if result.get("texts") else []
     read += [f"{plural(importance['texts'], 'text')} with parts silenced"] if importance else []
+    read += [f"{plural(result['words']['texts'], 'text')} without each word"] if result["words"] else []
     say(f"{result['run']}, {result['split']}: {'; '.join(read)}, 95 % intervals over texts")
     for name, sentence in result["findings"].items():
         say(sentence, head=f"{name}: ")
+    if result["words"]:
+        for name in dict.fromkeys(row["class"] for row in result["words"]["rows"]):
+            tabulate([row for row in result["words"]["rows"] if row["class"] == name][:PRINTED], WORD_COLUMNS, name)
     if not importance:
         return
     say("")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from core import data as data_room
 from core import error_analysis, evaluation, runs
 from core.api.options import Author, CliArgument, Settings, Store
-from core.api.printing import make_printer, say, tabulate
+from core.api.printing import make_printer, say, tabulate, write_ends
 from core.atomic import write_named
 from core.cache import get_cache_folder
 from core.config import compose
@@ -172,6 +172,11 @@ def print_data_check(result: dict[str, Any]) -> None:
         said += f"{percent(fit['texts_covered'])} of the training texts have one. "
         said += _describe_agreement(fit) if fit["agreement"] is not None else f"No agreement: {fit['reason']}."
         say(said, head="Lexicon: ")
+        shares = (
+            f"{percent(each['value'])} of {each['tokenizer']} tokens ({write_ends(each['interval'], percent)})"
+            for each in fit["neutral"]
+        )
+        say(f"{'; '.join(shares)}.", head="Not in the lexicon: ")
 
 
 def _describe_agreement(fit: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from core import error_analysis
+from core import error_analysis, runs
 from core.api.options import Against, Clauses, CliArgument, File, OnProgress, RunName, Split, Store, as_list, get_names
 from core.api.printing import say, tabulate, write_ends, write_p, write_points, write_value
 from core.atomic import write_named
@@ -27,6 +27,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     label_errors: bool = False,
     unsure: bool = False,
     slice: Annotated[str, CliArgument(metavar="NAME")] = "",
+    replace: Annotated[str, CliArgument(metavar="OLD=NEW")] = "",
     order: str = "file",
     label_csv: File = None,
     csv: File = None,
@@ -43,6 +44,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         label_errors: Show labels that are likely wrong, in training and in the split. The first time takes minutes.
         unsure: First read the texts 20 times with dropout left on, for its tag. The first time takes minutes.
         slice: A slice, see sentiscope slices; with where, those of its rows that match both.
+        replace: Also predict the rows with a word replaced, such as great=terrible; then where is by default all.
         order: Order of the rows: file, sure, wrong (surest wrong first), margin (lowest first), unsure.
         label_csv: Also write the rows with doubtful labels to this file.
         csv: Also write the selected rows to this file, with every own column, and with tags a 0/1 column for each.
@@ -72,9 +74,11 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         with a likelier other label, sorted by the probability of their label (`p_true`), lowest first: `split`, `row`,
         `key`, `text`, `likely`, `true` and the `likelier` label, `p_true`, `p_likelier`, `margin`; `conflicts`: each
         `text` with several `labels` in the data (label → rows), and its `rows`; `left_out`: why there are none
-        (`core.error_analysis.label_errors`).
+        (`core.error_analysis.label_errors`). With `replace`, `replacement`
+        (`core.error_analysis.word_replacement.replace_word`).
     """
     error_analysis.selection.check_order(order)
+    words = error_analysis.word_replacement.parse_replacement(replace) if replace else ("", "")
     store, others = store or RunStore(), get_names(against)
     for other in others:
         store.read(other)  # a wrong name fails now, not when the tags are computed
@@ -89,7 +93,9 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
             raise InputError(f"--unsure: run '{run}' cannot be read with dropout on: {error}") from error
     heard = {"tell": on_progress} if on_progress else {}
     tagged = error_analysis.tags.TableTags(store, table, others, **heard)
-    asked = error_analysis.selection.Selection((*named.rules, *as_list(where)) or ("wrong",), split)
+    asked = error_analysis.selection.Selection(
+        (*named.rules, *as_list(where)) or ("all" if replace else "wrong",), split
+    )
     clauses, chosen = error_analysis.selection.match_selection(asked, table, tagged, store)
     places = error_analysis.selection.sort_rows(table, chosen.nonzero()[0], order or "file")
     if csv is not None:
@@ -98,6 +104,11 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     found = error_analysis.report.report_errors(table, clauses, chosen, tagged if tags else None)
     at = {int(place): rank for rank, place in enumerate(places)}
     found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
+    if replace:
+        loaded = runs.load.load_run(store, run)
+        found["replacement"] = error_analysis.word_replacement.replace_word(
+            loaded, table, chosen.nonzero()[0].tolist(), *words
+        )
     if not label_errors and label_csv is None:
         return found
     labels = error_analysis.label_errors.load_label_errors(store, table, on_progress)
@@ -156,6 +167,10 @@ def print_errors(result: dict[str, Any]) -> None:
     wrong = f"{plural(result['wrong'], 'error')}, {rate} % ({ends} %)"
     say(f"{result['run']} on {result['data']}, {result['split']}: {wrong}.")
     say(result["said"])
+    if replaced := result.get("replacement"):
+        say(error_analysis.word_replacement.describe_replacement(replaced))
+        tabulate(replaced["rows"][:SHOWN], ("row", "before", "after", "text"), "row")
+        return
     if "tags" in result:
         _print_tags(result)
     if rows := result["rows"][:SHOWN]:

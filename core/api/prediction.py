@@ -175,6 +175,7 @@ def open_text(
     edits = loaded.parse_edits(text, edit)
     if intervene is not None and edits.inside:
         raise InputError("give edit or intervene, not both")
+    loaded = loaded.read_step(edits.step)
     return loaded, edits, loaded.make_reader(intervene or edits.to_intervention(), unmixed=edits.unmixed)
 
 

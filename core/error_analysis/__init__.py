@@ -10,5 +10,6 @@ if TYPE_CHECKING:
     from core.error_analysis import analyses, annotation_store, annotations_csv, clusters, codebook, counter_examples
     from core.error_analysis import dataset_shift, label_errors, lexicon_fit, mc_dropout, neighbors, predictions_table
     from core.error_analysis import linguistic_tags, query, quiz, report, row_annotations, selection, slices, tags
+    from core.error_analysis import word_replacement
 
 __getattr__ = make_getattr(__name__)

@@ -9,6 +9,30 @@ from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.linguistic_tags import SIDES, find_words, read_valences
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import InputError
+from core.interpret.split_attention import describe_neutral
+from core.text.config import TextConfig, TokenizerKind
+from core.text.lexicon import NEUTRAL
+from core.text.token_table import build_token_table
+from core.text.tokenizer_factory import fit_tokenizer
+
+MOST = 5000  # training texts, the first ones, in which neutral tokens are counted
+TOKENIZERS: tuple[TokenizerKind, ...] = ("word", "bpe")
+
+
+def measure_neutral(name: str, dataset: Dataset) -> list[dict[str, Any]]:
+    """Measure the share of tokens that a lexicon does not list, for each tokenizer, in the first training texts.
+
+    Returns:
+        For each tokenizer: `data`, `tokenizer`, `lexicon`, `tokens`, the share `value` and its 95 % `interval` (over
+        texts).
+    """
+    texts, rows = dataset.splits[TRAIN]["text"].tolist()[:MOST], []
+    for kind in TOKENIZERS:
+        table = build_token_table(fit_tokenizer(texts, TextConfig(tokenizer=kind, min_freq=1, lexicon=name)), texts)
+        assert table.polarity is not None  # the tokenizer has a lexicon
+        neutral = (table.polarity == np.float32(NEUTRAL)).all(-1)
+        rows.append({"data": dataset.name, "tokenizer": kind, **(describe_neutral(neutral, table, name) or {})})
+    return rows
 
 
 def fit_lexicon(name: str, dataset: Dataset) -> dict[str, Any]:
@@ -18,7 +42,7 @@ def fit_lexicon(name: str, dataset: Dataset) -> dict[str, Any]:
         `lexicon`, `texts`, `coverage` (share of words that it lists), `texts_covered` (share of texts with one);
         `decided`: texts whose words do not sum to 0 and whose label has a polarity; `agreement`: the share of them in
         which both have the same sign, with 95 % `interval` (Wilson), and `larger`, that of always the more frequent
-        polarity; `reason`: why there is no agreement, else empty.
+        polarity; `reason`: why there is no agreement, else empty; `neutral`: see `measure_neutral`.
     """
     valences, rows = read_valences(name), dataset.splits[TRAIN]
     words = [find_words(text) for text in rows["text"]]
@@ -29,6 +53,7 @@ def fit_lexicon(name: str, dataset: Dataset) -> dict[str, Any]:
         "texts": len(words),
         "coverage": sum(map(len, known)) / total if total else 0.0,
         "texts_covered": float(np.mean([bool(each) for each in known])) if known else 0.0,
+        "neutral": measure_neutral(name, dataset),
     }
     found |= {"decided": 0, "agreement": None, "interval": None, "larger": None, "reason": ""}
     if dataset.task != "single":

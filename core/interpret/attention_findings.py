@@ -170,6 +170,16 @@ def describe_neutral(found: Row) -> str:
     )
 
 
+def describe_words(found: Row) -> str:
+    """Say which word speaks most for each class, of those whose interval is above 0."""
+    best: dict[str, Row] = {}
+    for row in found["words"]["rows"]:
+        if row["interval"] and row["interval"][0] > 0:
+            best.setdefault(row["class"], row)
+    named = (f"{each} “{row['word']}” ({signed(row['value'], 2)}, {row['texts']} texts)" for each, row in best.items())
+    return f"Words with the largest mean effect on log-odds: {', '.join(named)}." if best else "No word has an effect."
+
+
 SECTIONS: dict[str, Callable[[Row], str]] = {
     "entropy": describe_entropy,
     "mass": describe_mass,
@@ -179,6 +189,7 @@ SECTIONS: dict[str, Callable[[Row], str]] = {
     "received": describe_received,
     "neutral": describe_neutral,
     "importance": describe_importance,
+    "words": describe_words,
 }
 
 

@@ -52,7 +52,7 @@ class Paraphrase(NamedTuple):
 
 def change_contractions(text: str) -> str:
     """Replace phrases of a text by contractions (`do not` → `don't`); if there are none, expand contractions."""
-    return short if (short := _replace_phrases(text, _SHORT)) != text else _replace_phrases(text, _LONG)
+    return short if (short := replace_phrases(text, _SHORT)) != text else replace_phrases(text, _LONG)
 
 
 def add_frame(text: str) -> str:
@@ -94,7 +94,8 @@ def _list_words(text: str) -> list[str]:
     return [text[start:end].casefold() for start, end in find_word_spans(text)]
 
 
-def _replace_phrases(text: str, by: dict[str, str]) -> str:
+def replace_phrases(text: str, by: dict[str, str]) -> str:
+    """Replace whole words or phrases of a text, ignoring case; a replacement gets the capitals of what it replaces."""
     pattern = r"\b(?:" + "|".join(sorted(map(re.escape, by), key=len, reverse=True)) + r")\b"
     known = {old.lower(): new for old, new in by.items()}
     return re.sub(pattern, lambda found: match_case(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)

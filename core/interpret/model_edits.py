@@ -16,6 +16,7 @@ The line is the `edit` of a link, `--edit` of the command line and `edit=` in Py
     pos:off           no positions are added to words; pos:shuffled: they are exchanged among the words
     seg.0             no segment vectors are added to the tokens of a pair
     mix.0             TF-IDF is removed from the prediction
+    step:120          the weights of step 120 of the training, if training.keep has kept them
 
 In the line, layers, heads and tokens are counted from 1, as on the pages, and components from 0 (A₀, A₁ …).
 """
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 UNMIXED = "mix.0"
 UNSEGMENTED = "seg.0"
+STEP = "step:"
 MEAN = ":mean"  # Suffix of a part that outputs its mean instead of zero
 HOW = {"": "off", MEAN: "at its mean"}
 
@@ -64,6 +66,7 @@ class Edits:
     positions: Placing = ""
     segments_off: bool = False  # Without segment vectors of a text pair
     unmixed: bool = False  # Without TF-IDF in the prediction
+    step: int | None = None  # Of the training, whose weights are read; None: those of the trained model
 
     def __bool__(self) -> bool:
         """Return whether any edit changes the trained model."""
@@ -72,7 +75,7 @@ class Edits:
     @property
     def inside(self) -> bool:
         """Return whether any edit changes the network itself, rather than its mixture with TF-IDF."""
-        return replace(self, unmixed=False) != Edits()
+        return replace(self, unmixed=False, step=None) != Edits()
 
     def get_lambda(self, layer: int, component: int) -> float | None:
         """Return the edited weight λ of an attention map in a layer; None if it has its learned value."""
@@ -169,6 +172,7 @@ class Edits:
             "positions": [(f"pos:{self.positions}", f"positions {self.positions}")] * bool(self.positions),
             "segments": [(UNSEGMENTED, "first and second text alike")] * self.segments_off,
             "mixture": [(UNMIXED, "TF-IDF taken out")] * self.unmixed,
+            "step": [(f"{STEP}{self.step}", f"weights of step {self.step}")] * (self.step is not None),
         }
 
     def _list_silenced(self, kind: str) -> list[tuple[Any, str]]:
@@ -208,6 +212,7 @@ class Editable:
     lexical: Lexical = "none"  # How a lexicon changes the scores
     segments: bool = False  # Whether the text is a pair with segment vectors
     placed: bool = False  # Whether positions are added to words, or turn queries and keys
+    steps: tuple[int, ...] = ()  # Of the training whose weights are kept
 
     @property
     def syntax_help(self) -> str:
@@ -224,6 +229,7 @@ class Editable:
             (self.placed, "positions (pos:off, pos:shuffled)"),
             (self.segments, f"segments of a pair ({UNSEGMENTED})"),
             (self.mixed, f"TF-IDF mixed in ({UNMIXED})"),
+            (self.steps, f"weights of steps {', '.join(map(str, self.steps))} ({STEP}{max(self.steps, default=0)})"),
         )
         there = [words for has, words in found if has]
         return ", ".join(there) or "nothing that can be changed when it reads this text"
@@ -257,7 +263,10 @@ class Editable:
         return self.read_link(",".join([*kept, *filter(None, levers.values())]))[0]
 
     def _apply_part(self, edits: Edits, part: str) -> Edits:
-        found = self._add_part(edits, part)
+        if (step := part.removeprefix(STEP)) != part:
+            found = replace(edits, step=int(step)) if step in map(str, self.steps) else None
+        else:
+            found = self._add_part(edits, part)
         if found is None:
             raise InputError(f"--edit {part:.40}: this run has {self.syntax_help}")
         return found

@@ -295,7 +295,7 @@ def describe_split(
         "deviation": list(_list_deviation_rows(means, controls)),
         "gates": list(_list_gate_rows(own, kinds)),
         "received": list(_list_received_rows(means)),
-        "neutral": _describe_neutral(kinds, table),
+        "neutral": None if kinds.neutral is None else describe_neutral(kinds.neutral, table, kinds.lexicon),
         "examples": _list_examples(own, texts) if "output" in own else [],
         "by_text": _list_by_text(own["deviation"]) if "deviation" in own else [],
     }
@@ -401,14 +401,14 @@ def _list_received_rows(means: Mapping[str, Estimates]) -> Iterator[dict[str, An
             yield {"head": head + 1, "measure": name, **means["head"].describe(head, at), "control": control}
 
 
-def _describe_neutral(kinds: TokenKinds, table: TokenTable) -> dict[str, Any] | None:
-    """Return the share of tokens that the lexicon does not list, with its interval over texts; None: no lexicon."""
-    if kinds.neutral is None or not len(kinds.neutral):
+def describe_neutral(neutral: np.ndarray, table: TokenTable, lexicon: str) -> dict[str, Any] | None:
+    """Return the share of tokens that a lexicon does not list, with its interval over texts; None without tokens."""
+    if not len(neutral):
         return None
     owner = np.repeat(np.arange(len(table)), table.lengths)
-    hits = np.bincount(owner, kinds.neutral, len(table))[:, None]
+    hits = np.bincount(owner, neutral, len(table))[:, None]
     found = estimate_means(hits, table.lengths[:, None].astype(float)).describe(0)
-    return {**found, "tokens": len(kinds.neutral), "lexicon": kinds.lexicon}
+    return {**found, "tokens": len(neutral), "lexicon": lexicon}
 
 
 def _list_examples(own: Sums, texts: Sequence[str]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ attention/<hash>.json: the measures; <hash> is the SHA-256 of split, limit, data
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 FOLDER = "attention"
 LIMIT, MOST = 500, 5000  # texts by default, and at most
-SILENCED = 300  # texts of the second step, at most
-MAPS, IMPORTANCE = "maps", "importance"
+SILENCED = 300  # texts of the steps that predict again, at most
+MAPS, IMPORTANCE, WORDS = STEPS = "maps", "importance", "words"
 
 
 def check_attention(record: RunRecord) -> None:
@@ -35,14 +36,14 @@ def check_attention(record: RunRecord) -> None:
 
 
 @dataclass(frozen=True)
-class _AttentionAnalysis(Analysis[dict[str, Any]]):
+class AttentionAnalysis(Analysis[dict[str, Any]]):
     """Analysis of a run's attention on a sample of the texts of a split."""
 
     run: str
     split: str
     limit: int
     each_map: bool = False  # importance: each component in each head too
-    VERSION: ClassVar[int]
+    VERSION: ClassVar[int] = 1  # raised when results change
 
     @classmethod
     def from_run(
@@ -53,7 +54,7 @@ class _AttentionAnalysis(Analysis[dict[str, Any]]):
             raise InputError(f"--limit {limit}: a number of texts from 1 to {MOST}")
         record, folder, split = store.read(run), store.get_path(run), split or "test"
         check_attention(record)
-        limit = min(limit, SILENCED) if cls.name == IMPORTANCE else limit
+        limit = limit if cls.name == MAPS else min(limit, SILENCED)
         weights = hash_weights(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
         about = {"version": cls.VERSION, "name": cls.name, "weights": weights, "answering": record.answering}
         about |= {"data": record.data_fingerprint, "config": record.config.data, "split": split, "limit": limit}
@@ -67,21 +68,26 @@ class _AttentionAnalysis(Analysis[dict[str, Any]]):
         limit, more = str(self.limit), ("--each-map",) * self.each_map
         return "attend", self.run, "--split", self.split, "--limit", limit, "--only", self.name, *more
 
-    def _load(self, tell: Tell) -> tuple[LoadedRun, EvaluationData]:
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Measure the texts of a split; InputError: no such split."""
         tell("reading the texts", None)
         from core.runs.evaluation_data import DataRequest, read_evaluation_data
         from core.runs.load import load_run
 
         loaded = load_run(self.store, self.run)
-        return loaded, read_evaluation_data(loaded.record, DataRequest(split=self.split, limit=self.limit))
+        return self._measure(
+            loaded, read_evaluation_data(loaded.record, DataRequest(split=self.split, limit=self.limit)), tell
+        )
+
+    @abstractmethod
+    def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
-class AttentionMaps(_AttentionAnalysis):
+class AttentionMaps(AttentionAnalysis):
     """The measures of all attention maps of a run over a split."""
 
     name = MAPS
-    VERSION = 1
     offer = Offer(
         "Read the maps",
         "Reading attention maps",
@@ -89,11 +95,9 @@ class AttentionMaps(_AttentionAnalysis):
         "Reads up to 500 texts once, and an untrained model as control. Takes up to a minute; the result is stored.",
     )
 
-    def find(self, tell: Tell) -> dict[str, Any]:
-        """Measure the maps of a split; InputError: no such split."""
+    def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:
         from core.interpret.split_attention import measure_split
 
-        loaded, given = self._load(tell)
         model: Any = loaded.model
         untrained: Any = loaded.build_untrained()
         found = measure_split(model, untrained, loaded.tokenizer, given.rows["text"].tolist(), tell)
@@ -101,11 +105,10 @@ class AttentionMaps(_AttentionAnalysis):
 
 
 @dataclass(frozen=True)
-class PartImportance(_AttentionAnalysis):
+class PartImportance(AttentionAnalysis):
     """What a run loses on a split when each of its parts is silenced."""
 
     name = IMPORTANCE
-    VERSION = 1
     offer = Offer(
         "Measure importance",
         "Silencing one part at a time",
@@ -113,12 +116,29 @@ class PartImportance(_AttentionAnalysis):
         f"Predicts up to {SILENCED} texts with each head, component, gate and lexical term silenced. Takes minutes.",
     )
 
-    def find(self, tell: Tell) -> dict[str, Any]:
-        """Measure accuracy and log-loss with each part silenced; InputError: no such split."""
+    def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:
         from core.runs.part_importance import measure_importance
 
-        loaded, given = self._load(tell)
         return measure_importance(loaded, given, tell, maps=self.each_map)
+
+
+@dataclass(frozen=True)
+class WordEffects(AttentionAnalysis):
+    """The words of a split, ranked by the mean effect of deleting them."""
+
+    name = WORDS
+    offer = Offer(
+        "Rank words",
+        "Deleting one word at a time",
+        "Words could not be ranked",
+        f"Predicts up to {SILENCED} texts again without each of their words. Takes up to a minute.",
+    )
+
+    def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:
+        from core.interpret.word_effects import measure_words
+
+        texts = given.rows["text"].tolist()
+        return {"texts": len(texts), "rows": measure_words(loaded.make_reader(), texts, tell)}
 
 
 def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:

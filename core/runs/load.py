@@ -27,7 +27,7 @@ from core.interpret.ablation import LambdaCurves, compute_lambda_curves
 from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
 from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.model_edits import UNCHANGED as NO_EDITS
-from core.interpret.model_edits import Edits, get_text_editable
+from core.interpret.model_edits import Editable, Edits, get_text_editable
 from core.interpret.sentence_inspection import SentenceView, inspect_text
 from core.models.builder import Model, build_model
 from core.models.capabilities import HEAD, list_spaces
@@ -38,8 +38,8 @@ from core.models.model_description import count_parameters
 from core.models.trace import Intervene, Intervention
 from core.paths import open_regular
 from core.runs.backbone_weights import BackboneRecord, list_frozen
-from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
-from core.runs.store import RunStore
+from core.runs.record import HISTORY, MIX, STEPS, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
+from core.runs.store import RunStore, list_kept_steps
 from core.text.text_pairs import MARK
 from core.text.token_table import TokenTable
 from core.text.tokenizer import Tokenizer
@@ -180,12 +180,25 @@ class LoadedRun:
         """Parse a typed line of model edits (such as heads off) for a text; InputError lists the invalid ones."""
         if not line.strip():
             return NO_EDITS
-        return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
+        return self.get_editable(self.inspect(text)).parse_edits(line)
+
+    def get_editable(self, trained: SentenceView) -> Editable:
+        """Return which parts of the run can be edited when it reads a certain text."""
+        editable = get_text_editable(self.record.config.model, trained)
+        return dataclasses.replace(editable, steps=list_kept_steps(self.folder))
+
+    def read_step(self, step: int | None) -> LoadedRun:
+        """Return the run with the weights of a kept step of its training; None: the run itself."""
+        if step is None:
+            return self
+        model, _ = _read_model(self.folder, self.record.config.model, self.record, f"{STEPS}/{step}.safetensors")
+        return self._copy(model=model.requires_grad_(False))
 
     def edit_all(self, line: str) -> LoadedRun:
         """Return the run with an edit in all its predictions; InputError: the edit names a token."""
-        editable = get_text_editable(self.record.config.model, self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
-        return self._copy(edits=dataclasses.replace(editable, gated=0).parse_edits(line))
+        editable = self.get_editable(self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
+        edits = dataclasses.replace(editable, gated=0).parse_edits(line)
+        return self.read_step(edits.step)._copy(edits=edits)
 
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
@@ -258,25 +271,29 @@ def read_mixed_in(folder: Path, record: RunRecord) -> tuple[Model, Tokenizer]:
     return _read_model(folder / MIX, compose(CHARACTERS).model, record)
 
 
-def _read_model(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, Tokenizer]:
-    for name in (TOKENIZER, WEIGHTS):
+def _read_model(
+    folder: Path, config: ModelConfig, record: RunRecord, weights: str = WEIGHTS
+) -> tuple[Model, Tokenizer]:
+    for name in (TOKENIZER, weights):
         if not (folder / name).is_file():
             raise RunDamaged(f"{folder / name}: not there; {_explain_missing(record)}")
     tokenizer = load_tokenizer(folder / TOKENIZER)
     if config.family == "pretrained":
-        return _read_pretrained(folder, config, record, tokenizer).eval(), tokenizer
+        return _read_pretrained(folder, config, record, tokenizer, folder / weights).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
     pairs, tags = tokenizer.pairs, record.task == "tokens"
-    check_size(folder / WEIGHTS, count_parameters(config, vocabulary=size, classes=classes))
+    check_size(folder / weights, count_parameters(config, vocabulary=size, classes=classes))
     # Device "meta" would save memory, but with it torch imports its compiler, which takes 3 s in each process.
     model = build_model(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
-    if lost := sorted(find_missing(model, folder / WEIGHTS)):
-        raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} is not there")
-    read_weights(model, folder / WEIGHTS)
+    if lost := sorted(find_missing(model, folder / weights)):
+        raise RunDamaged(f"{folder / weights}: belongs to another model: {lost[0]} is not there")
+    read_weights(model, folder / weights)
     return model.eval(), tokenizer
 
 
-def _read_pretrained(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer) -> Model:
+def _read_pretrained(
+    folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer, weights: Path
+) -> Model:
     """Read a pretrained model of a run; weights that training did not change come from the encoder's folder."""
     known, classes = BackboneRecord.read(folder), len(record.classes)
     known.check(config, record.run)
@@ -290,13 +307,13 @@ def _read_pretrained(folder: Path, config: ModelConfig, record: RunRecord, token
     with torch.device("meta"):  # only names and shapes are needed
         shell = make_model(None)
     freeze_layers(shell, record.config.training)
-    check_size(folder / WEIGHTS, 0)
-    without = find_missing(shell, folder / WEIGHTS)
+    check_size(weights, 0)
+    without = find_missing(shell, weights)
     if lost := sorted(without ^ list_frozen(shell)):
         why = "is not there" if lost[0] in without else "is there, and stands in the files of its backbone"
-        raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} {why}")
+        raise RunDamaged(f"{weights}: belongs to another model: {lost[0]} {why}")
     model = make_model(known.find_backbone(record.run).folder if without else None)
-    read_weights(model, folder / WEIGHTS, without)
+    read_weights(model, weights, without)
     return model
 
 

@@ -43,6 +43,7 @@ from core.runs.record import (
     LINEAGE,
     MASKED,
     MIX,
+    STEPS,
     TOKENIZER,
     WEIGHTS,
     MaskedWords,
@@ -385,6 +386,12 @@ class Experiment(Events):
     def on_best(self, model: nn.Module) -> None:
         """Write the weights of the best epoch so far, readable while training continues."""
         self._write_weights(model)
+
+    def on_keep(self, model: nn.Module, step: int) -> None:
+        """Write the weights of a step that training.keep asks for."""
+        make_folder(self.folder / STEPS)
+        weights = pack_weights(model, self.config.training.weights, self.unchanged)
+        write_bytes(self.folder / STEPS / f"{step}.safetensors", weights)
 
     def on_checkpoint(self, progress: Progress, steps: int, *, masked: bool = False) -> None:
         """Record at a checkpoint how far the training, or its pretraining with masked words, has come."""

@@ -26,6 +26,7 @@ TOKENIZER = "tokenizer.json"
 WEIGHTS = "weights.safetensors"
 MIX = "mix"  # folder with tokenizer and weights of a TF-IDF model that is mixed into the predictions
 CHECKPOINT = "checkpoint"
+STEPS = "steps"  # folder of the weights kept by training.keep, <step>.safetensors; it is not exported
 LOG = "log.txt"
 EVALUATION = "evaluation"
 LINEAGE = "lineage"  # folder of digests of the training texts; see core.runs.lineage

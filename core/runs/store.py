@@ -32,7 +32,7 @@ from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import hash_value
 from core.formatting import shorten_text
 from core.recipes import NO_RECIPE, AppliedRecipe
-from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, Process, RunRecord, update_intervals
+from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, STEPS, Process, RunRecord, update_intervals
 
 STARTER = "starter-"
 
@@ -70,6 +70,11 @@ def refuse_reserved(name: str) -> None:
 
 SCHEMA = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+
+
+def list_kept_steps(folder: Path) -> tuple[int, ...]:
+    """Return the steps of a training in a run folder whose weights training.keep has kept, rising; empty: none."""
+    return tuple(sorted(int(each.stem) for each in (folder / STEPS).glob("*.safetensors") if each.stem.isdecimal()))
 
 
 class RunStore:

@@ -126,6 +126,7 @@ def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[
     from core.models.trace import Intervention  # torch
 
     edits, changes = [loaded.parse_edits(text, edit) for text in texts], None
+    loaded = loaded.read_step(edits[0].step)
     if any(each.inside for each in edits):
         changes = [each.to_intervention() or Intervention() for each in edits]
     return list_predictions(loaded, texts, loaded.predict(texts, intervene=changes, unmixed=edits[0].unmixed))

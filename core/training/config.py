@@ -123,6 +123,9 @@ class TrainingConfig:
     threads: int = setting(0,
         help="CPU threads; 0: the cores of this machine divided by the number of runs that may train at once.",
         within=(0, 1024))
+    keep: int = setting(0, "checkpoints kept",
+        help="How many checkpoints are kept, evenly from the first step to the last, so that a sentence can be read as "
+        "the model read it then (edit step:N); each takes the space of the weights. 0: none.", within=(0, 50))
     seed: int = setting(0, within=(0, LARGEST_SEED))
     # fmt: on
 

@@ -68,6 +68,7 @@ class Training(TrainingStage):
         groups = group_parameters(self.model, config)
         self._prepare_start(groups, self.training.tokens.lengths, config.epochs)
         self.probe = self._make_batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
+        self.kept = set(np.linspace(self.steps, 0, config.keep).round().astype(int).tolist())
         self.best_weights: dict[str, Tensor] = {}
 
     def run(self) -> Outcome:
@@ -80,11 +81,20 @@ class Training(TrainingStage):
             with HistoryWriter(self.history) as self.writer:
                 if self.progress.step == 0:
                     self._log_row({"kind": "step", "loss": None, "lr": self._get_lr(), "grad_norm": None})
+                    self._keep_weights()
                 while not self._is_finished():
                     self._run_epoch()
         self._load_weights(self.best_weights)
         self.model.eval()
         return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._count_seconds())
+
+    def _update_weights(self, rows: np.ndarray, epoch: int) -> None:
+        super()._update_weights(rows, epoch)
+        self._keep_weights()
+
+    def _keep_weights(self) -> None:
+        if self.progress.step in self.kept:
+            self.events.on_keep(self.model, self.progress.step)
 
     def _collect_state(self) -> dict[str, dict[str, Tensor]]:
         return {"model": self._get_trained_weights(), "best": self.best_weights}

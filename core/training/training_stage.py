@@ -92,6 +92,9 @@ class Events:
     def on_best(self, model: nn.Module) -> None:
         """Receive the model of a new best epoch, which just ended (callback)."""
 
+    def on_keep(self, model: nn.Module, step: int) -> None:
+        """Receive the model after one of the steps whose weights are to be kept (callback)."""
+
     def on_checkpoint(self, progress: Progress, steps: int) -> None:
         """Receive the progress at a saved checkpoint; `steps` is the planned total number of updates (callback)."""
 

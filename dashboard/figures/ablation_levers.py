@@ -71,11 +71,11 @@ def read_levers(source: Source) -> Levers:
     """Read the ablation effects of a model's parts on a text; NotAvailable: the text has no attention maps."""
     view, record, edits = read_attention(source), source.record, source.edits
     of = record.run, source.text, get_target_class(source)
-    trained = source.reader.inspect_text(record.run, source.text)
-    can, before = get_text_editable(record.config.model, trained), source.reader.parts(*of)
+    trained, then = (source.reader.inspect_text(record.run, source.text, Edits(step=at)) for at in (None, edits.step))
+    can, before = get_text_editable(record.config.model, then), source.reader.parts(*of)
     parts, untouched = (source.reader.parts(*of, edits), before) if edits else (before, None)
     curves = source.reader.lambdas(*of, edits) if can.components > 1 else None
-    learned, mean = get_learned_lambdas(trained, has_subtraction(record)), source.get_choice(SILENT) == MEAN
+    learned, mean = get_learned_lambdas(then, has_subtraction(record)), source.get_choice(SILENT) == MEAN
     return Levers(record, trained, view, parts, untouched, curves, can, learned, edits, get_layer(source), mean)
 
 

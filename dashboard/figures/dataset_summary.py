@@ -1,8 +1,9 @@
 """Summary of a data set before any training: splits, classes, lengths and baseline, as tables and charts."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -11,9 +12,12 @@ import plotly.graph_objects as go
 from core.data.dataset import TRAIN, Dataset
 from core.formatting import count, number
 from core.text.graphemes import clip_text
+from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
+from dashboard.figures.interval_drawing import build_component
+from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, color_classes
 
@@ -174,6 +178,40 @@ SPLIT_COLUMNS = {
 }
 
 
+def build_neutral_table(rows: Sequence[Mapping[str, Any]]) -> IntervalTable:
+    """Build the table of the share of tokens outside VADER, by data set and tokenizer."""
+
+    def mark(row: Mapping[str, Any]) -> Mark:
+        """Mark a share with its interval over texts."""
+        return Mark(row["value"], *(row["interval"] or (None, None)))
+
+    return IntervalTable(
+        "Tokens outside VADER",
+        (
+            columns.name("data", "Data", "data", "12rem", data="data"),
+            columns.name("tokenizer", "Tokenizer", "tokenizer", "7rem", tokenizer="tokenizer"),
+            columns.interval("share", "share", mark, partial(make_axis, ends=(0, 1)), share="value"),
+            columns.text("percent", "", lambda row: format_percent(row["value"]), "5rem"),
+            columns.count("tokens", "tokens", "tokens", "6rem"),
+            columns.make_csv_columns(low="interval.0", high="interval.1"),
+        ),
+        rows,
+        lambda row: f"{row['data']} {row['tokenizer']}",
+        picks=lambda row: False,
+    )
+
+
+NEUTRAL = Figure[Sequence[Mapping[str, Any]]](
+    "neutral-tokens",
+    "data",
+    "Tokens outside the lexicon",
+    None,
+    lambda rows, look: build_component(build_neutral_table(rows).marks, look),
+    reading="Share of tokens that VADER does not list. Bar: 95 % interval over texts.",
+    how="Fig. 4 of the lexical attention paper finds about 50 % with its own lexicon and subword tokenizers. Here: the "
+    "first 5 000 training texts, `sentiscope data check NAME --lexicon vader`.",
+    tables=lambda rows: {"Neutral tokens": build_neutral_table(rows).frame},
+)
 SPLITS = Figure[Mapping[str, Any]](
     "splits",
     "data",

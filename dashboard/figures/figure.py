@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 LONGEST = 80  # most characters of a text next to a heading
 EDIT = "edit"  # name of `Source.edits` in links and in `--with`
-OF_SPLIT = ("performance", "errors", "embeddings", "tokens", "attention")  # pages whose figures show a split
+OF_SPLIT = ("performance", "errors", "embeddings", "tokens")  # pages whose figures show a split
 OF_TAGGED = ("tokens", "train", "models")  # pages whose figures also exist for runs that tag words
 OF_TEXT = ("sentence", "steps")  # pages whose figures show one text
 

@@ -19,7 +19,7 @@ from dashboard.figures.drawing import DataTable
 from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, read_lambda_curves
+from dashboard.figures.training_curves import CLICKABLE, LIVE, SMALLEST_CHANGE, read_lambda_curves
 from dashboard.figures.training_log import Curves, Line, Place
 
 Scale = Literal["change", "value"]
@@ -63,7 +63,9 @@ def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str
     """Return the names of the runs that differ from a run only in the seed; of runs with one seed, only the first."""
 
     def get_settings(one: RunRecord) -> tuple[str, RunConfig]:
-        return one.preset, replace(one.config, training=replace(one.config.training, seed=0, threads=0, device="auto"))
+        return one.preset, replace(
+            one.config, training=replace(one.config.training, seed=0, threads=0, keep=0, device="auto")
+        )
 
     found: dict[int, str] = {record.config.training.seed: record.run}
     for one in others:
@@ -256,7 +258,9 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
         name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
         line = {"color": color, "width": width, "dash": more.pop("dash", None)}
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>"
-        figure.add_scatter(x=x, y=y, mode="lines", line=line, name=name, hovertemplate=hover, **more, **at)
+        figure.add_scatter(
+            x=x, y=y, mode=more.pop("mode", "lines"), line=line, name=name, hovertemplate=hover, **more, **at
+        )
 
     for track in tracks[1:]:
         if line := track.curves.lambdas.get(place):
@@ -272,7 +276,7 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
         figure.add_scatter(name="range over seeds", **band)
         draw_line(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
     values = scale_line(focus.curves.lambdas[place], scale)
-    draw_line(x, values, focus.name, t.accent, size(3))
+    draw_line(x, values, focus.name, t.accent, size(3), **CLICKABLE)
     last = signed(values[-1], 4) if scale == "change" else number(values[-1], 4)
     _name_line(figure, x[-1], values[-1], last, look, at)
 
@@ -345,7 +349,7 @@ def read_course(source: Source) -> Course:
 
 COURSE = Figure(
     "course",
-    "lambdas",
+    "attention",
     "λ during training",
     read_course,
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
@@ -376,7 +380,7 @@ def _explain_final(course: Course) -> str:
 
 FINAL = Figure(
     "final-values",
-    "lambdas",
+    "attention",
     "Final λ",
     read_course,
     lambda course, look: DataTable(course.final, narrow=True),

@@ -38,8 +38,8 @@ from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
     *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.GRADIENTS, training_curves.PROGRESS),
-    *(lambdas.COURSE, lambdas.FINAL),
     *split_attention.ALL,
+    *(lambdas.COURSE, lambdas.FINAL),
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),
     *(threshold_curves.ROC, threshold_curves.PR, threshold_curves.CALIBRATION, threshold_curves.COSTS),
     *(metrics.PHENOMENA, metrics.LENGTHS, error_rates.SAVED),

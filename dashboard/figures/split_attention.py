@@ -1,7 +1,7 @@
 """Attention over a whole split: maps by layer and head, mass on kinds of tokens, distances, gates, importance."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,10 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import IMPORTANCE, MAPS, AttentionMaps, PartImportance
+from core.runs.attention_files import AttentionAnalysis, AttentionMaps, PartImportance, WordEffects, compare_deviation
+from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.subplots import Panels
@@ -42,27 +44,35 @@ class SplitAttention:
 
     @property
     def n(self) -> str:
-        """Describe how many texts were read."""
-        return f"{count(self.found['texts'])} texts"
+        """Describe how many texts of which split were read."""
+        return f"{count(self.found['texts'])} texts of {self.split}"
+
+
+def has_maps(record: RunRecord) -> bool:
+    """Tell whether a run's kind of model has attention maps."""
+    return "maps" in list_capabilities(record.config.model)
 
 
 def read_maps(source: Source) -> SplitAttention:
     """Read the measures of a run's maps; NotAvailable: not computed yet, or no attention."""
-    return _read(source, AttentionMaps, MAPS)
+    return _read(source, AttentionMaps)
 
 
 def read_importance(source: Source) -> SplitAttention:
     """Read what silencing each part costs; NotAvailable: not computed yet, or no attention."""
-    return _read(source, PartImportance, IMPORTANCE)
+    return _read(source, PartImportance)
 
 
-def _read(source: Source, analysis: type[AttentionMaps | PartImportance], step: str) -> SplitAttention:
+def _read(source: Source, analysis: type[AttentionAnalysis]) -> SplitAttention:
     record, split = source.record, source.split or "test"
-    if "maps" not in list_capabilities(record.config.model):
+    if not has_maps(record):
         raise NotAvailable(f"{record.preset} has no attention")
-    found = source.reader.read_attention(analysis, record, split)
+    found = None
+    if analysis is PartImportance:  # with each component in each head, if that was asked for
+        found = source.reader.read_attention(analysis, record, split, each_map=True)
+    found = found or source.reader.read_attention(analysis, record, split)
     if found is None:
-        asked = f"sentiscope attend {record.run} --split {split} --only {step}"
+        asked = f"sentiscope attend {record.run} --split {split} --only {analysis.name}"
         raise NotAvailable(f"this has not been measured yet; run `{asked}`")
     return SplitAttention(found, record.run, split)
 
@@ -194,6 +204,14 @@ def _find_ends(row: Row) -> tuple[float | None, float | None]:
     return low, high
 
 
+def _make_figure(
+    name: str, title: Any, read: Callable[[Source], Any], table: Callable[[Any], IntervalTable], **words: Any
+) -> Figure[Any]:
+    """Build a figure of this page from a table with intervals, noting how many texts it is about."""
+    words = {"note": lambda shown: shown.n, **words}
+    return make_interval_figure(f"attention-{name}", PAGE, title, read, table, name.capitalize(), **words)
+
+
 CSV = columns.make_csv_columns(value="value", low=lambda row: _find_ends(row)[0], high=lambda row: _find_ends(row)[1])
 
 
@@ -226,14 +244,11 @@ def _describe_neutral(shown: SplitAttention) -> str:
     return findings.describe_neutral(shown.found) if shown.found["neutral"] else ""
 
 
-MASS = make_interval_figure(
-    "attention-mass",
-    PAGE,
+MASS = _make_figure(
+    "mass",
     "Strongest preferences",
     read_maps,
     build_mass_table,
-    "Mass",
-    note=lambda shown: shown.n,
     reading="Bar: 95 % interval; ring: uniform attention.",
     finding=lambda shown: f"{findings.describe_mass(shown.found)} {_describe_neutral(shown)}".strip(),
     how="The share of a head's attention on tokens of a kind, over the texts that have one, by the lower end "
@@ -281,14 +296,11 @@ def build_distance_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-DISTANCE = make_interval_figure(
-    "attention-distance",
-    PAGE,
+DISTANCE = _make_figure(
+    "distance",
     lambda shown: "How far component maps differ" if _has_pairs(shown) else "How far heads look",
     read_maps,
     build_distance_table,
-    "Distance",
-    note=lambda shown: shown.n,
     reading=lambda shown: (
         "Jensen–Shannon distance, 0 to 1. Ring: the same maps, texts exchanged."
         if _has_pairs(shown)
@@ -300,8 +312,34 @@ DISTANCE = make_interval_figure(
 )
 
 
+def list_compared(source: Source) -> list[str]:
+    """List the runs whose stored maps of the same texts have a class token, for a comparison; the empty one first."""
+    record, split, found = source.record, source.split or "test", [""]
+    own = source.reader.read_attention(AttentionMaps, record, split) or {"by_text": []}
+    for other in source.reader.list_runs():
+        same = other.run != record.run and other.config.data.name == record.config.data.name
+        if same and other.status == "done" and other.task != "tokens" and has_maps(other):
+            stored = source.reader.read_attention(AttentionMaps, other, split) or {"by_text": []}
+            found += [other.run] if stored["by_text"] and len(stored["by_text"]) == len(own["by_text"]) else []
+    return found
+
+
+OTHER_RUN = Option("deviation-of", "Compare with", list_compared, "Another run whose maps of these texts are stored")
+
+
+def read_deviation(source: Source) -> SplitAttention:
+    """Read the deviation around the class token, with the difference from a chosen run; NotAvailable: no such token."""
+    shown, other = _read_section("deviation", "class token", source), str(source.get_choice(OTHER_RUN))
+    if not other:
+        return shown
+    record = next(each for each in source.reader.list_runs() if each.run == other)
+    found = source.reader.read_attention(AttentionMaps, record, shown.split)
+    assert found is not None  # listed
+    return replace(shown, found={**shown.found, "deviation": compare_deviation(shown.found, found)}, measure=other)
+
+
 def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
-    """Draw the standard deviation of attention from and to the class token by layer, the untrained model dashed."""
+    """Draw the deviation of attention from and to the class token by layer; untrained dashed, another run dotted."""
     rows, names = shown.found["deviation"], list(dict.fromkeys(row["measure"] for row in shown.found["deviation"]))
     figure, t = Panels(look, [names], height=260, horizontal_spacing=0.1), look.tokens
     for col, name in enumerate(names, 1):
@@ -319,23 +357,39 @@ def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
         about: dict[str, Any] = {"x": x, "col": col, "showlegend": col == 1}
         figure.add_scatter(**about, y=[row["value"] for row in own], name="this run", line=line, error_y=bars)
         figure.add_scatter(**about, y=controls, name="untrained", mode="lines", line=dashed)
+        if compared := [row for row in own if row.get("against", {}).get("value") is not None]:
+            about["x"], dotted = [row["layer"] for row in compared], {"color": t.accent, "dash": "dot"}
+            others = [row["value"] - row["against"]["value"] for row in compared]
+            figure.add_scatter(**about, y=others, name=escape_text(shown.measure), mode="lines", line=dotted)
         figure.update_xaxes(col=col, row=1, tickvals=x, title="layer")
         figure.update_yaxes(col=col, row=1, rangemode="tozero")
     return figure.build_figure()
+
+
+def build_deviation_table(shown: SplitAttention) -> pd.DataFrame:
+    """Build the table of deviations, with the differences from the compared run."""
+    rows = shown.found["deviation"]
+    frame = _build_frame(rows, "layer", "measure", "value")
+    if any("against" in row for row in rows):
+        differences = [row.get("against") or {"value": None, "interval": None} for row in rows]
+        frame["against"], frame["difference"] = shown.measure, [each["value"] for each in differences]
+        frame["difference low"], frame["difference high"] = zip(*map(_find_ends, differences), strict=True)
+    return frame
 
 
 DEVIATION: Figure[SplitAttention] = Figure(
     "attention-deviation",
     PAGE,
     "How attention around the class token varies",
-    partial(_read_section, "deviation", "class token"),
+    read_deviation,
     draw_deviation,
     note=lambda shown: shown.n,
-    reading="Standard deviation over the other tokens. Dashed: untrained.",
+    reading="Standard deviation over the other tokens. Dashed: untrained. Dotted: the compared run.",
+    options=(OTHER_RUN,),
     finding=lambda shown: findings.describe_deviation(shown.found),
     how="Fig. 5 of the lexical attention paper: mean over heads, the class token itself left out. `sentiscope attend "
     "RUN --against OTHER` adds the difference from another run.",
-    tables=lambda shown: {"Deviation": _build_frame(shown.found["deviation"], "layer", "measure", "value")},
+    tables=lambda shown: {"Deviation": build_deviation_table(shown)},
 )
 
 
@@ -357,13 +411,11 @@ def build_gates_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-GATES = make_interval_figure(
-    "attention-gates",
-    PAGE,
+GATES = _make_figure(
+    "gates",
     "Gates by part of speech and polarity",
     partial(_read_section, "gates", "gates"),
     build_gates_table,
-    "Gates",
     note=lambda shown: f"lowest and highest, {shown.n}",
     reading="Bar: 95 % interval; ring: all words of the layer.",
     finding=lambda shown: findings.describe_gates(shown.found),
@@ -393,14 +445,11 @@ RECEIVED = ("received entropy share", "mass on the first token")
 """Measures of received attention that are shares, which one axis can show."""
 
 
-RECEIVED_IN_HEAD = make_interval_figure(
-    "attention-received",
-    PAGE,
+RECEIVED_IN_HEAD = _make_figure(
+    "received",
     "What tokens receive in the head",
     partial(_read_section, "received", "attention in its head"),
     build_received_table,
-    "Received",
-    note=lambda shown: shown.n,
     reading="Bar: 95 % interval; ring: the last layer.",
     finding=lambda shown: findings.describe_received(shown.found),
     how="Inceptive models have attention of their own in the head. Their paper says that it is flatter than that of "
@@ -434,13 +483,11 @@ def build_importance_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-IMPORTANCE_OF_PARTS = make_interval_figure(
-    "attention-importance",
-    PAGE,
+IMPORTANCE_OF_PARTS = _make_figure(
+    "importance",
     "What the model needs",
     read_importance,
     build_importance_table,
-    "Importance",
     note=lambda shown: f"{shown.n}, accuracy {number(shown.found['accuracy'])}",
     reading="Silenced minus trained. Ring: no significant difference after Holm.",
     finding=lambda shown: findings.describe_importance({"importance": shown.found}),
@@ -479,6 +526,65 @@ LAMBDA_COURSE: Figure[SplitAttention] = Figure(
     how="Each point predicts all texts with λ multiplied by the factor; no training.",
     tables=lambda shown: {"Accuracy against λ": pd.DataFrame(shown.found["lambdas"]).drop(columns="interval")},
 )
+WORD_CLASS = Option(
+    "effect-on", "Class", lambda source: list(source.record.classes), "The class whose log-odds the words change"
+)
+
+
+@dataclass(frozen=True)
+class RankedWords:
+    """The words of a split by their mean effect on one class, from the largest to the smallest."""
+
+    rows: Sequence[Row]
+    shown: SplitAttention
+    picked: str = ""  # the word whose sentences are selected
+
+
+def read_words(source: Source) -> RankedWords:
+    """Read the words of a split by their effect on the chosen class; NotAvailable: not computed yet, or none."""
+    shown = _read(source, WordEffects)
+    rows = [row for row in shown.found["rows"] if row["class"] == source.get_choice(WORD_CLASS)]
+    if not rows:
+        raise NotAvailable("no word is in enough texts")
+    return RankedWords(rows, shown)
+
+
+def build_words_table(shown: RankedWords) -> IntervalTable:
+    """Build the table of words with the largest and the smallest effect on a class."""
+    ends = [*shown.rows[: SHOWN // 2], *shown.rows[SHOWN // 2 :][-SHOWN // 2 :]]
+
+    def mark(row: Row) -> Mark:
+        """Mark the mean effect of a word; grey if its interval contains 0."""
+        low, high = _find_ends(row)
+        return Mark(row["value"], low, high, tie=low is None or high is None or low <= 0 <= high)
+
+    return IntervalTable(
+        "Mean effect of words",
+        (
+            columns.name("word", "Word", "word", "10rem", word="word", of_class="class"),
+            columns.interval("effect", "effect (log-odds)", mark, partial(make_axis, zero=0.0, signed=True)),
+            columns.text("mean", "mean", lambda row: signed(row["value"], 2), "5rem"),
+            columns.count("texts", "texts", "texts", "5rem"),
+            CSV,
+        ),
+        shown.rows,
+        "word",
+        shown=ends,
+    )
+
+
+WORDS = _make_figure(
+    "words",
+    lambda shown: f"Words that speak for and against {shown.rows[0]['class']}",
+    read_words,
+    build_words_table,
+    note=lambda shown: f"{shown.shown.n}, {count(len(shown.rows))} words",
+    reading="Bar: 95 % interval; ring: it contains 0. Choose a word for its sentences.",
+    finding=lambda shown: findings.describe_words({"words": shown.shown.found}),
+    how="The mean loss of log-odds when the word is deleted, over the texts that have it. Words of fewer than five "
+    "texts are left out. The table shows both ends, the CSV all words.",
+    options=(WORD_CLASS,),
+)
 SECTIONS = (MASS, DISTANCE, DEVIATION, GATES, RECEIVED_IN_HEAD)
 IMPORTANCE_FIGURES = (IMPORTANCE_OF_PARTS, LAMBDA_COURSE)
-ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES)
+ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS)

@@ -95,7 +95,7 @@ def read_numbers(record: RunRecord) -> Numbers:
 
 NUMBERS_OF = Figure(
     "numbers",
-    "lambdas",
+    "attention",
     lambda shown: shown.title,
     lambda source: read_numbers(source.record),
     lambda shown, look: DataTable(

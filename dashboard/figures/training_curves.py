@@ -16,6 +16,8 @@ from dashboard.figures.training_log import Curves
 
 SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
 NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
+CLICKABLE: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 9, "opacity": 0}}
+"""A line whose points can be clicked: Plotly selects markers only."""
 LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
 
 
@@ -35,7 +37,7 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
     line, hover = {"color": t.right, "width": look.scale_size(1.4)}, "train loss %{y:.3f}<extra></extra>"
-    figure.add_scatter(x=curves.step, y=curves.loss, mode="lines", line=line, hovertemplate=hover)
+    figure.add_scatter(x=curves.step, y=curves.loss, line=line, hovertemplate=hover, **CLICKABLE)
     spans = None
     if curves.validation_range:
         spans = make_whiskers(curves.validation_metric, curves.validation_range, look.scale_size(1.4))
@@ -118,7 +120,7 @@ def _draw_lambda_panel(
         line = {"color": color_layer(t, layer, layers), "width": look.scale_size(2.5)}
         name, x = f"layer {layer + 1}", curves.lambda_step[: len(values)]
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
-        figure.add_scatter(x=x, y=values, mode="lines", line=line, hovertemplate=hover, **at)
+        figure.add_scatter(x=x, y=values, line=line, hovertemplate=hover, **CLICKABLE, **at)
         color = t.muted if layer < layers / 2 else t.ink
         own: dict[str, Any] = {"font": {"color": color}, "bgcolor": t.paper}  # hides the zero line
         figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)

@@ -84,6 +84,14 @@ class ErrorReader(ModelReader):
         """Return the table of predictions of a split."""
         return self.read_tagged_rows(record, split).table
 
+    @cache_result(16, lambda self, record, *asked: self.make_model_key(record.run, *asked))
+    def replace_word(
+        self, record: RunRecord, split: str, rows: tuple[int, ...], replacement: tuple[str, str]
+    ) -> dict[str, Any]:
+        """Predict rows of a split again with a word replaced (`core.error_analysis.word_replacement`)."""
+        loaded, table = self.load_model(record.run), self.read_table(record, split)
+        return error_analysis.word_replacement.replace_word(loaded, table, rows, *replacement)
+
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:

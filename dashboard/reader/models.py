@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from core.interpret.forward_stages import ForwardStages
     from core.interpret.negation_templates import FilledTemplate, TemplatePredictions
     from core.interpret.sentence_inspection import SentenceView
-    from core.runs.attention_files import AttentionMaps, PartImportance
+    from core.runs.attention_files import AttentionAnalysis
     from core.runs.load import LoadedRun
     from core.runs.word_tagging import TaggedText
     from dashboard.figures.attention import AttributedWords
@@ -69,17 +69,17 @@ class ModelReader(RunReader):
     """A class that loads models and caches results; RunDamaged: unreadable weights, InputError: unsuitable request."""
 
     @cache_result(6, RunReader.make_model_key, spinner="Loading the model")
-    def load_model(self, run: str, *, tags: bool = False) -> LoadedRun:
-        """Load a run's model, shared by all visitors and never modified (interventions are passed as arguments)."""
+    def load_model(self, run: str, step: int | None = None, *, tags: bool = False) -> LoadedRun:
+        """Load a run's model, or its weights at a kept step, shared by all visitors and never modified."""
         import torch
 
         if self.memo.shared:
             torch.set_num_threads(1)  # one sentence is too little work for several threads
-        return run_files.load.load_run(self.store(), run, tags=tags)
+        return run_files.load.load_run(self.store(), run, tags=tags).read_step(step)
 
     def _make_context(self, run: str, edits: Edits, tell: OnProgress = ignore_progress) -> ExplainContext:
         """Return the context in which a run is explained, as trained or with model edits."""
-        loaded = self.load_model(run).copy_with_progress(tell)
+        loaded = self.load_model(run, edits.step).copy_with_progress(tell)
         return loaded.make_reader(edits.to_intervention(), unmixed=edits.unmixed)
 
     def tag_words(self, record: RunRecord, text: str) -> TaggedText:
@@ -90,7 +90,7 @@ class ModelReader(RunReader):
     @cache_result(48, RunReader.make_model_key)
     def inspect_text(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
         """Run a model on one text, as trained or with model edits; return its predictions and internals."""
-        return self.load_model(run).inspect(text, edits.to_intervention(), unmixed=edits.unmixed)
+        return self.load_model(run, edits.step).inspect(text, edits.to_intervention(), unmixed=edits.unmixed)
 
     @cache_result(24, RunReader.make_model_key)
     def predict_passages(self, run: str, text: str, words: int) -> PassagePredictions:
@@ -132,7 +132,7 @@ class ModelReader(RunReader):
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> LambdaCurves:
         """Return the log-odds of a class as a curve over each learned map weight λ, for the trained or edited model."""
-        loaded = self.load_model(run).copy_with_progress(tell)
+        loaded = self.load_model(run, edits.step).copy_with_progress(tell)
         return loaded.measure_lambdas(text, target, edits.to_intervention(), unmixed=edits.unmixed)
 
     @cache_result(24, RunReader.make_model_key)
@@ -190,13 +190,13 @@ class ModelReader(RunReader):
         return None
 
     def read_attention(
-        self, analysis: type[AttentionMaps | PartImportance], record: RunRecord, split: str
+        self, analysis: type[AttentionAnalysis], record: RunRecord, split: str, *, each_map: bool = False
     ) -> dict[str, Any] | None:
         """Return the stored measures of a run's attention over a split; None if they were not computed."""
-        return self._read_attention(analysis.from_run(self.store(), record.run, split))
+        return self._read_attention(analysis.from_run(self.store(), record.run, split, each_map=each_map))
 
     @cache_result(16, lambda self, files: (files, get_file_version(files.get_path("json"))))
-    def _read_attention(self, files: AttentionMaps | PartImportance) -> dict[str, Any] | None:
+    def _read_attention(self, files: AttentionAnalysis) -> dict[str, Any] | None:
         return files.read()
 
     def search_counterfactual(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:

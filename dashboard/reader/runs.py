@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVa
 from weakref import WeakValueDictionary
 
 from core import data as labeled
-from core import evaluation, json_store, lessons, runs
+from core import error_analysis, evaluation, json_store, lessons, runs
 from core import runs as run_files
 from core.api import theory_experiments
 from core.config import RunConfig
@@ -31,6 +31,7 @@ from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, METRICS, PREDICTIO
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.text.config import TextConfig
+from core.text.lexicon import VADER
 from core.training.history import History, read_history
 from dashboard.figures import decisions
 from dashboard.figures import training_log as lines
@@ -351,6 +352,11 @@ class RunReader:
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:
         """Compare texts and labels of the validation and test splits with training; return a summary for each split."""
         return evaluation.split_differences.compare_dataset(data)
+
+    @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Counting neutral tokens")
+    def measure_neutral(self, data: Dataset) -> list[dict[str, Any]]:
+        """Measure the share of tokens outside VADER for each tokenizer."""
+        return error_analysis.lexicon_fit.measure_neutral(VADER, data)
 
     def _make_data_key(self, record: RunRecord, split: str) -> Key:
         return record.run, record.data_fingerprint, _read_folder_version(record.config.data.name), split

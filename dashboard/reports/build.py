@@ -122,7 +122,7 @@ PARTS = (
     ("errors", "Errors", ("errors",), ()),
     ("map", "Sentence map", ("embeddings",), ()),
     ("behaviour", "Behaviour and explanations", ("behave", "attention"), ("belief",)),
-    ("learning", "Training", ("train", "lambdas"), ()),
+    ("learning", "Training", ("train",), ()),
     ("model", "Model", ("models",), ()),
 )
 """Sections of a run's report: name, title, pages whose figures it shows, and further figures."""

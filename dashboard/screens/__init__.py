@@ -47,13 +47,13 @@ PAGES = {
     "models": Screen("Models", "account_tree", "Build", "o", of_run=False),
     "train": Screen("Train", "play_circle", "Build", "n", of_run=False),
     "sweeps": Screen("Sweeps", "grid_on", HIDDEN, of_run=False),
-    "lambdas": Screen("Lambdas", "timeline", HIDDEN, of_texts="Its curves need a model that labels whole texts."),
     "lesson": Screen("Lesson", "school", HIDDEN, of_run=False),
     "theory": Screen("Theory", "function", HIDDEN, of_run=False),
 }
 """By the file in this folder, which is the path of its link, in the order of the navigation."""
 
-ALIASES = {"overview": "runs"}
+LAMBDA_ADDRESS = "lambdas"  # opens Attention with its section on λ
+ALIASES = {"overview": "runs", LAMBDA_ADDRESS: "attention"}
 """Addresses of former versions, and the page that each opens."""
 TAGGING = "tokens"
 """The page that has an entry in the menu only while there is a run that tags words."""

@@ -2,37 +2,58 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from core.exceptions import NotAvailable
-from core.formatting import number
+from core.data.findings import plural
+from core.error_analysis.selection import Selection, parse_selection
+from core.error_analysis.word_replacement import describe_replacement, parse_replacement
+from core.exceptions import InputError, NotAvailable
+from core.formatting import count, number
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import AttentionMaps, PartImportance
+from core.runs.attention_files import AttentionMaps, PartImportance, WordEffects
 from core.runs.record import RunRecord
-from dashboard import state
+from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import has_lambda
 from dashboard.figures.model_plan import describe_baseline
-from dashboard.figures.split_attention import HEADS, IMPORTANCE_FIGURES, MEASURE, SECTIONS, SplitAttention
-from dashboard.widgets import lambda_course
+from dashboard.figures.split_attention import (
+    DEVIATION,
+    HEADS,
+    IMPORTANCE_FIGURES,
+    MEASURE,
+    OTHER_RUN,
+    SECTIONS,
+    WORD_CLASS,
+    WORDS,
+    SplitAttention,
+    list_compared,
+    read_importance,
+)
+from dashboard.figures.token_values import read_run_numbers
+from dashboard.screens import LAMBDA_ADDRESS, attention_lambdas
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_how, show_others
-from dashboard.widgets.messages import show_empty, show_finding, show_header, show_summary
-from dashboard.widgets.options import pick_option, show_sections
-from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.figure import show, show_bare, show_caption, show_figure, show_how, show_others, show_table
+from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem, show_summary
+from dashboard.widgets.options import choose_option, pick_option, show_sections
+from dashboard.widgets.progress import offer_analysis, show_job, show_start_button
 from dashboard.widgets.runs import list_facts, require_run
 
 QUESTION = "What do the heads read over a whole split?"
 NAMES = {"attention-mass": "Kinds of words", "attention-distance": "Distance", "attention-deviation": "Class token"}
 NAMES |= {"attention-gates": "Gates", "attention-received": "Head of the model", "attention-importance": "Importance"}
+WORDS_SECTION, REPLACE = "Words", "replace"
+PLACED: tuple[Figure[Any], ...] = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS, *attention_lambdas.PLACED)
 LAMBDAS, NUMBERS = "λ", "Learned numbers"
 HEAD = "head"
+COMPARABLE = "To compare, read the maps of another run on these texts: `sentiscope attend OTHER --only maps`."
 
 
 def show_page() -> None:
@@ -48,20 +69,29 @@ def show_page() -> None:
         show_empty(f"{record.preset} has no attention", text, "Train a model", "train")
         return
     tables = _show_maps(source) if source.split else _explain_unfinished(record)
+    for each in show_sections(_list_sections(source, maps=bool(tables))):
+        tables |= each
+    if tables:
+        show_export_bar("attention", {**tables, **show_others(source, "attention", PLACED)})
+
+
+def _list_sections(source: Source, *, maps: bool) -> dict[str, Callable[[], dict[str, Table]]]:
+    """List the sections that a run has, by name; open that on λ for a link to its former address."""
+    record = source.record
     sections: dict[str, Callable[[], dict[str, Table]]] = {}
-    for figure in SECTIONS if tables else ():
+    for figure in SECTIONS if maps else ():
         if figure.is_available(source):
             sections[NAMES[figure.name]] = partial(_show_section, source, [figure])
     if source.split:
         sections[NAMES[IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
-    if has_lambda(record) or data.read_learned_scalars(record):
-        sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(lambda_course.show_section, source)
-    for each in show_sections(sections):
-        tables |= each
-    if tables:
-        show_export_bar(
-            "attention", {**tables, **show_others(source, "attention", (HEADS, *SECTIONS, *IMPORTANCE_FIGURES))}
-        )
+        sections[WORDS_SECTION] = partial(_show_words, source)
+    if has_lambda(record) or data.read_learned_scalars(record) or len(read_run_numbers(record)):
+        sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(attention_lambdas.show_section, source)
+    if state.get_value(state.ADDRESS, "") == LAMBDA_ADDRESS:
+        state.set_initial(state.MORE, [name for name in sections if name in (LAMBDAS, NUMBERS)])
+        if not has_lambda(record):
+            attention_lambdas.explain_no_lambda(record)
+    return sections
 
 
 def _explain_unfinished(record: RunRecord) -> dict[str, Table]:
@@ -128,14 +158,22 @@ def _show_link(text: str, norm: str, link: str) -> None:
     )
 
 
+def _show_said(sentence: str) -> None:
+    st.html(f'<p class="s-finding" role="status"><b>{escape(sentence)}</b></p>')
+
+
 def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, Table]:
     """Show the finding of a section as a sentence, then its figures; return their tables."""
     tables: dict[str, Table] = {}
+    if DEVIATION in figures and len(list_compared(source)) > 1:
+        pick_option(OTHER_RUN, source)
+    elif DEVIATION in figures:
+        show_caption(COMPARABLE)
     for figure in figures:
         with contextlib.suppress(NotAvailable):
             shape = figure.read_data(source)
             if figure.finding:
-                st.html(f'<p class="s-finding" role="status"><b>{escape(figure.finding(shape))}</b></p>')
+                _show_said(figure.finding(shape))
             tables |= figure.build_tables(show_figure(source, figure))
     return tables
 
@@ -143,9 +181,72 @@ def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, T
 def _show_importance(source: Source) -> dict[str, Table]:
     """Show what silencing each part costs, or the button that measures it."""
     tables = _show_section(source, IMPORTANCE_FIGURES)
+    files = partial(PartImportance.from_run, data.store(), source.record.run, source.split)
     if not tables:
-        offer_analysis(PartImportance.from_run(data.store(), source.record.run, source.split), "attention-importance")
+        offer_analysis(files(), "attention-importance")
+    elif source.record.config.model.attention.components > 1 and "map" not in {
+        row["kind"] for row in read_importance(source).found["parts"]
+    }:
+        each = files(each_map=True)
+        if not show_job(each, "attention-each-map"):
+            show_start_button(each, "attention-each-map", "Also each component in each head", about=each.offer.takes)
     return tables
+
+
+def _show_words(source: Source) -> dict[str, Table]:
+    """Show the words by their effect on a class, or the button that ranks them; then the effect of replacing a word."""
+    choose_option(WORD_CLASS, source)
+    try:
+        shown = WORDS.read_data(source)
+    except NotAvailable as error:
+        files = WordEffects.from_run(data.store(), source.record.run, source.split)
+        if files.get_path("json").is_file():
+            show_caption(f"The words cannot be ranked: {error}.")
+        else:
+            offer_analysis(files, "attention-words")
+        return _show_replacement(source)
+    rules = parse_selection(state.get_param(state.SELECT)).rules
+    picked = next((row["word"] for row in shown.rows if rules == ("all", f"word={row['word']}")), "")
+    _show_said(WORDS.finding(shown) if WORDS.finding else "")
+    take = partial(_select_word, source)
+    show(WORDS, replace(shown, picked=picked), default={"picked": picked}, on_picked_change=take)
+    return {**WORDS.build_tables(shown), **_show_replacement(source)}
+
+
+def _select_word(source: Source) -> None:
+    """Select the sentences with the picked word on all pages (widget callback)."""
+    word = state.get_picked(WORDS.name)
+    rules = ("all", f"word={word}") if word else ()
+    selection.select_rules(source.record, Selection(rules, source.split))
+
+
+def _show_replacement(source: Source) -> dict[str, Table]:
+    """Show a field for a word and its replacement, and how many answers change in the selected sentences."""
+    record, split = source.record, source.split
+    about = "In the selected sentences, else in all of the split, as `sentiscope errors RUN --replace OLD=NEW`"
+    look: dict[str, Any] = {"bind": "query-params", "placeholder": "great=terrible", "width": 260, "help": about}
+    typed = st.text_input("Replace a word", key=REPLACE, max_chars=200, **look)
+    if not typed:
+        return {}
+    now = selection.get_split_selection(record, split)
+    try:
+        rows = range(len(data.read_table(record, split))) if now is None else now.places.tolist()
+        found = data.replace_word(record, split, tuple(rows), parse_replacement(typed))
+    except InputError as error:
+        show_problem("This cannot be replaced", str(error))
+        return {}
+    where = f"{plural(len(rows), 'sentence')}, {'selected' if now else split}"
+    _show_said(describe_replacement(found))
+    show_caption(
+        f"{where}. Same as the label: {count(found['right_before'])} before, {count(found['right_after'])} after."
+    )
+    if not found["rows"]:
+        return {}
+    table = pd.DataFrame(found["rows"])
+    show_table(table.drop(columns="row"), "Changed answers", key="replaced-answers")
+    choose = partial(selection.choose_rows, record, split, table["row"].tolist(), f"answer changes with {typed}")
+    st.button(f"Select the {count(len(table))} that change", key="select-replaced", type="tertiary", on_click=choose)
+    return {"Replaced": table}
 
 
 show_page()

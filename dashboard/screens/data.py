@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.api.data import Yardsticks
-from core.config import RunConfig
+from core.config import RunConfig, compose
 from core.data import uploads
 from core.data.dataset import TEST, TRAIN, Dataset
 from core.data.findings import plural
@@ -34,6 +34,7 @@ from dashboard.widgets.options import Sections, collect_tables
 from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.style import split_page
 
+ALWAYS = (BUILT_IN, "life")  # data sets that come with Sentiscope
 QUESTION = "What is in the data, and what will be used?"
 CHOOSE = "Data sets that can be opened come first. You can type the path of a file or folder on this machine"
 FILE_FIRST = "First use or remove the file below"
@@ -133,6 +134,7 @@ def _list_sections(option: DatasetOption, dataset: Dataset, card: Mapping[str, A
         }
         if dataset.task != "tokens":
             sections["Baselines"] = functools.partial(_show_baselines, option, dataset, card)
+        sections["Lexicon"] = functools.partial(_show_lexicon, dataset)
     return {**sections, "About": functools.partial(_show_about, dataset, card), NAMED_SETS: _show_named}
 
 
@@ -208,6 +210,15 @@ def _show_classes(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]
     with right:
         show(figures.LENGTHS, figures.LengthHistogram(part, card["splits"][part], card["vocabulary"]["max_length"]))
     return {"Classes": figures.build_class_table(card), "Lengths": figures.build_length_table(card)}
+
+
+def _show_lexicon(dataset: Dataset) -> dict[str, Table]:
+    """Show the share of tokens that VADER does not list, next to the data sets that are always here."""
+    others = (data.load_dataset(compose("vanilla", {"data.name": name}).data) for name in ALWAYS)
+    rows = {each.name: data.measure_neutral(each) for each in (dataset, *others)}
+    shown = [row for each in rows.values() for row in each if row.get("interval")]
+    show(figures.NEUTRAL, shown)
+    return {**figures.NEUTRAL.build_tables(shown)}
 
 
 def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]:

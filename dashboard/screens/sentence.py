@@ -28,6 +28,7 @@ from dashboard.screens.sentence_more import has_maps, show_more
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table
 from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part
+from dashboard.widgets.kept_steps import show_step
 from dashboard.widgets.messages import escape_label, show_finding, show_header, show_notice
 from dashboard.widgets.runs import describe_attention, list_facts, require_run, require_weights
 from dashboard.widgets.style import add_style, get_look
@@ -57,6 +58,7 @@ def _show_reading(record: RunRecord, text: str, line: DeltaGenerator, others: Ma
         show_finding("Few of these words are known", note)
     edits, parts, view = read_link_edits(record, text, trained)
     remember_state(record, text, edits, view)
+    show_step(record, edits)
     answered = _show_prediction(record, text, view, trained if edits else None)
     source = Source(record, data, text=text, edits=edits)
     with line:

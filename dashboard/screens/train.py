@@ -20,7 +20,8 @@ from dashboard.figures.training_log import Curves
 from dashboard.screens.train_form import show_form
 from dashboard.widgets import messages
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.figure import show, show_caption, show_drawing, show_heading
+from dashboard.widgets.figure import show_caption, show_drawing, show_heading
+from dashboard.widgets.kept_steps import show_curves
 from dashboard.widgets.options import show_sections
 from dashboard.widgets.runs import list_facts, show_damaged
 from dashboard.widgets.style import get_look
@@ -113,7 +114,7 @@ def watch_run(run: str) -> None:
     if curves.loss:
         show_drawing(PROGRESS.draw(curves, get_look()), PROGRESS.name, str(PROGRESS.reading))
         show_caption(str(PROGRESS.reading))
-        _show_more(curves, skipped)
+        _show_more(record, curves, skipped)
     else:
         st.html(f'<p class="s-wait">{FIRST_STEP if record.config.model.by_steps else AT_ONCE}</p>')
 
@@ -229,7 +230,7 @@ def show_outcome(record: RunRecord) -> None:
         _offer_form()
     if curves.loss:
         st.fragment(_show_replay)(record.run)
-        _show_more(curves, skipped)
+        _show_more(record, curves, skipped)
         show_export_bar("train", LEARNING.build_tables(curves))
     elif record.status == "done":
         by_steps = record.config.model.by_steps
@@ -292,10 +293,10 @@ def _describe_resume(record: RunRecord) -> str:
     return f"It stopped at step {done} of {steps}. “Resume” or {same} continues there."
 
 
-def _show_more(curves: Curves, skipped: int) -> None:
+def _show_more(record: RunRecord, curves: Curves, skipped: int) -> None:
     """Show the detailed curves, folded, and how many lines of the history are lost."""
     figures = (LEARNING, *[LAMBDAS] * bool(curves.lambdas), *[GRADIENTS] * any(curves.norms))
-    show_sections({str(figure.title): partial(show, figure, curves) for figure in figures})
+    show_sections({str(figure.title): partial(show_curves, record, figure, curves) for figure in figures})
     if skipped:
         left_out = "The curves leave them out; the run itself is not affected."
         messages.show_problem(f"{count(skipped)} lines of the history cannot be read", left_out)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import SentiscopeError
-from core.interpret.model_edits import Editable, Edits, get_text_editable
+from core.interpret.model_edits import STEP, Editable, Edits, get_text_editable
 from core.models.config import ModelConfig
 from core.models.model_description import write_equation
 from core.models.presets import PAPERS
 from core.recipes import RECIPES
 from core.runs.record import RunRecord
+from core.runs.store import list_kept_steps
 from core.text.text_pairs import join_pair, split_pair
 from dashboard import access, state
 from dashboard.data import data
@@ -84,7 +86,7 @@ def _join_pair() -> None:
 def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
     """Return the model edits in the URL, the edits that are possible, and the edited model's view of the text."""
     edits, parts, left_out = parse_edits(record, trained, state.get_param(state.EDIT))
-    if left_out and parts.layers:
+    if left_out and (parts.layers or STEP in state.get_param(state.EDIT)):
         many = "One change" if left_out == 1 else f"{left_out} changes"
         show_finding(f"{many} of the link cannot be applied", f"This run has {parts.syntax_help}.")
     return edits, parts, data.inspect_text(record.run, text, edits)
@@ -92,7 +94,8 @@ def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tupl
 
 def parse_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
     """Parse model edits from a URL; return the edits, the possible edits, and how many edits do not fit the model."""
-    parts = get_text_editable(record.config.model, trained)
+    steps = list_kept_steps(data.store().get_path(record.run))
+    parts = replace(get_text_editable(record.config.model, trained), steps=steps)
     edits, left_out = parts.read_link(said)
     return edits, parts, left_out
 

@@ -250,8 +250,6 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     assert [{*row.values()} >= {NDT, DIFFERENTIAL} for row in pairs] == [True], pairs
     hand.open("Attention")
     hand.button("λ")
-    hand.button("Compare λ with other runs")
-    arrive(page, "Lambdas")
     hand.button(re.compile("^Compare with"))
     hand.click(page.get_by_role("combobox", name="Compare with", exact=True))
     hand.write("ndt-01-n3")

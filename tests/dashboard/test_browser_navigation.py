@@ -16,7 +16,7 @@ OLD = {
     "overview": "Runs",
     "behave": "Behaviour tests",
     "tokens": "Tagging",
-    "lambdas": "Lambdas",
+    "lambdas": "Attention",
     "sweeps": "Sweeps",
     "theory": "Theory",
     "lesson": "A model has learned 500 sentences by heart. What does it say?",

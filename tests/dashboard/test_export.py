@@ -48,7 +48,7 @@ def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
         *("paper-confusion", "lexicon-effect", "placement"),
         *(
             f"attention-{part}"
-            for part in ("heads", "mass", "distance", "deviation", "gates", "received", "importance")
+            for part in ("heads", "mass", "distance", "deviation", "gates", "received", "importance", "words")
         ),
         "attention-lambda",
         *(name for name, (figure, _) in FIGURES.items() if figure.page in ("compare", "tokens")),

@@ -36,7 +36,7 @@ def test_menu_has_at_most_15_entries_in_three_groups():
     groups = [each.group for each in entries.values()]
     found = [each for each, before in zip(groups, ["-", *groups], strict=False) if each != before]
     assert found == ["", "Learn", "Evaluate", "Build"]
-    assert {name for name, each in PAGES.items() if each.group == HIDDEN} == {"lambdas", "lesson", "sweeps", "theory"}
+    assert {name for name, each in PAGES.items() if each.group == HIDDEN} == {"lesson", "sweeps", "theory"}
     assert len({each.title for each in PAGES.values()}) == len(PAGES)
     assert set(ALIASES.values()) <= PAGES.keys() and not ALIASES.keys() & PAGES.keys()
 
@@ -91,7 +91,7 @@ def poisoned(runs):
     return runs
 
 
-@pytest.mark.parametrize("page", ["runs", "train", "lambdas"])
+@pytest.mark.parametrize("page", ["runs", "train", "attention"])
 def test_malicious_runs_break_no_page_for_others(app, poisoned, page):
     shown = text_of(opened(app, page, run="finished", view="run"))
     if page == "runs":
@@ -218,7 +218,7 @@ def test_each_page_with_an_exhibit_has_a_headline(app, runs, page):
 def test_a_page_without_a_finding_and_a_run_that_is_gone_say_so(app, runs):
     app = opened(app, "data", run="finished", present="1")
     assert strip(app)["at"] == -1 and 's-finding" aria-live' not in words(app)
-    assert "Data cannot be presented" in words(app) and "Papers, Train and Lambdas can. Press →" in words(app)
+    assert "Data cannot be presented" in words(app) and "Papers, Attention and Train can. Press →" in words(app)
     assert "Its run “gone” is gone." in text_of(opened(app, "errors", run="gone", present="1"))
     shown = text_of(opened(app, "performance", run="finished", split="nope", present="1"))
     assert "“nope” is not a split of this run" in shown and "It has validation and test." in shown

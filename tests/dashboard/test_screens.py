@@ -44,7 +44,6 @@ SAID = {
     "theory": ("Which models link the first word to the last?",) * 4,
     "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),
     "attention": (EMPTY, "Reads up to 500 texts", DAMAGED, "has no attention"),
-    "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
 WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare", "papers", "theory")
@@ -108,12 +107,12 @@ def test_unreadable_weights_are_reported(app, runs):
 
 @pytest.mark.parametrize(
     ("page", "said"),
-    [("train", "1 lines of the history cannot"), ("lambdas", "1 line of the history of finished cannot be read")],
+    [("train", "1 lines of the history cannot"), ("attention", "1 line of the history of finished cannot be read")],
 )
 def test_truncated_history_reports_its_lost_lines(app, runs, page, said):
     path = runs / "finished" / "history.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
-    assert said in text_of(opened(app, page, run="finished", view="run"))
+    assert said in text_of(opened(app, page, run="finished", view="run", more="all"))
 
 
 def test_typed_text_is_escaped(app, runs):

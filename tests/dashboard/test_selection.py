@@ -263,7 +263,7 @@ def test_selection_bar_compares_its_accuracy_with_the_other_rows(app, runs):
     table = read_table(RunStore(runs), "finished")
     has = (table.frame["true"] == table.classes[0]).to_numpy()
     here, others = (f"{100 * (1 - table.wrong[rows].mean()):.0f} %" for rows in (has, ~has))
-    said = words(opened(app, "lambdas", run="finished", select=f"split=test;all;true={table.classes[0]}"))
+    said = words(opened(app, "attention", run="finished", select=f"split=test;all;true={table.classes[0]}"))
     assert f"{here} right, the others {others}" in said
 
 
@@ -272,4 +272,4 @@ def test_selection_of_errors_does_not_report_zero_accuracy(app, runs):
     picked = PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
     draw = store_picked(RunStore(runs), picked)
     for rules in ("wrong", "true=negative;predicted=positive", draw):
-        assert "% right" not in words(opened(app, "lambdas", run="finished", select=f"split=test;{rules}"))
+        assert "% right" not in words(opened(app, "attention", run="finished", select=f"split=test;{rules}"))

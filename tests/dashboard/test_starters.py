@@ -30,7 +30,6 @@ SAID = {
     "sentence": ">Attention</h2>",
     "steps": "Darker = larger",
     "attention": "Reads up to 500 texts",
-    "lambdas": "Change since the first step",
 }
 OF_SOME = {
     *("token-lambda", "gates", "polarity", "sigma", "support"),

@@ -60,7 +60,7 @@ OPTIONS = {
     "presets": "--classes --vocabulary --paper",
     "sweeps": "--seeds --folds --grid --jobs --detach --dry-run --baseline",
     "what is shown": "--metric --cost --against --order --slice --tags --unsure --label-errors --wrong --yardstick",
-    "quiz": "--right",
+    "quiz, words": "--right --replace",
     "explanations": "--method --methods --target --parts --lambdas --layer --head --component --edit --readings",
     "attend": "--each-map",
     "distance, embeddings": "--insert --most --dimensions --space",

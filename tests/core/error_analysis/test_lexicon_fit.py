@@ -32,3 +32,10 @@ def test_classes_without_polarity_have_coverage_but_no_agreement(lexicon):
     found = fit_lexicon(lexicon, make_dataset([1, 0, 1, 0, 1, 1], ("sport", "music")))
     assert found["agreement"] is None and "classes without a polarity" in found["reason"]
     assert found["coverage"] == pytest.approx(6 / 16)
+
+
+def test_neutral_tokens_are_those_without_a_listed_word(lexicon):
+    rows = fit_lexicon(lexicon, make_dataset([1, 0, 1, 0, 1, 1]))["neutral"]
+    assert [(row["data"], row["tokenizer"]) for row in rows] == [("d", "word"), ("d", "bpe")]
+    assert (rows[0]["tokens"], rows[0]["value"]) == (16, pytest.approx(10 / 16))
+    assert rows[0]["interval"][0] < 10 / 16 < rows[0]["interval"][1]

@@ -12,7 +12,7 @@ from core.config import compose
 from core.exceptions import InputError
 from core.models.trace import Intervention
 from core.runs import attention_files
-from core.runs.attention_files import AttentionMaps, PartImportance
+from core.runs.attention_files import AttentionMaps, PartImportance, WordEffects
 from core.runs.edit_effect import measure_edit
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
 from core.runs.load import load_run
@@ -87,12 +87,16 @@ def test_gates_are_opened_and_lexical_terms_silenced():
 
 def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
     found = api.attend(run, limit=20, store=store)
-    assert list(found["findings"]) == ["entropy", "mass", "distance", "deviation", "gates", "importance"]
-    assert {"entropy", "mass", "distance", "deviation", "gates", "importance"} <= found.keys()
+    assert list(found["findings"]) == ["entropy", "mass", "distance", "deviation", "gates", "importance", "words"]
+    assert {"entropy", "mass", "distance", "deviation", "gates", "importance", "words"} <= found.keys()
     assert all({"value", "interval"} <= row.keys() for row in (*found["entropy"], *found["mass"], *found["distance"]))
     assert all("untrained" in row["control"] for row in found["entropy"])
     assert (found["texts"], found["importance"]["texts"], found["split"]) == (12, 12, "test")
-    for analysis in (AttentionMaps, PartImportance):
+    assert found["words"]["texts"] == 12 and {row["class"] for row in found["words"]["rows"]} == {
+        "negative",
+        "positive",
+    }
+    for analysis in (AttentionMaps, PartImportance, WordEffects):
         here = analysis.from_run(store, run, "test", 20)
         assert here.get_path("json").is_file() and here.folder == store.get_path(run) / "attention"
         assert here.words == ("attend", "mine", "--split", "test", "--limit", "20", "--only", here.name)
@@ -118,8 +122,8 @@ def test_what_cannot_be_attended_is_refused_with_a_sentence(store, run):
     for limit in (0, 5001):
         with pytest.raises(InputError, match=f"--limit {limit}: a number of texts from 1 to 5000"):
             api.attend(run, limit=limit, store=store)
-    with pytest.raises(InputError, match="--only words: maps or importance"):
-        api.attend(run, only="words", store=store)
+    with pytest.raises(InputError, match="--only gates: maps, importance, words"):
+        api.attend(run, only="gates", store=store)
     with pytest.raises(InputError, match="--against compares maps"):
         api.attend(run, only="importance", against=run, store=store)
     with pytest.raises(InputError, match="both runs need a class token"):

@@ -91,6 +91,27 @@ def test_interrupted_training_resumes_bit_identically(make, whole, error, stop):
     assert rows_without_time(whole.history) == rows_without_time(resumed.history)
 
 
+class Keeping(StopAfter):
+    """Collects the weights of the kept steps, and stops after some updates."""
+
+    def __init__(self, updates, found):
+        super().__init__(updates)
+        self.found = found
+
+    def on_keep(self, model, step):
+        self.found[step] = copy_weights(model)
+
+
+def test_a_resumed_training_keeps_the_steps_of_an_uninterrupted_one(make):
+    whole, cut = {}, {}
+    make("whole", keep=4, events=Keeping(99, whole)).run()
+    with pytest.raises(Cancelled):
+        make("cut", keep=4, events=Keeping(9, cut)).run()
+    make("cut", keep=4, events=Keeping(99, cut)).run()
+    assert list(whole) == list(cut) == [0, 7, 14, 21]
+    assert all(torch.equal(each, cut[step][name]) for step in whole for name, each in whole[step].items())
+
+
 def scripted(values, name="accuracy"):
     left = iter(values)
     return lambda labels, logits: {name: next(left)}

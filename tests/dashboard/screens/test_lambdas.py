@@ -1,4 +1,4 @@
-"""The page Lambdas in every state."""
+"""The section λ of Attention in every state."""
 
 import json
 import re
@@ -7,7 +7,6 @@ import shutil
 import pages
 import pytest
 from finished import copied
-from pages import press
 from pages import words as text_of
 
 from core.config import compose
@@ -18,7 +17,7 @@ SHOWN = "Change since the first step"
 
 
 def opened(app, **parameters):
-    return pages.opened(app, "lambdas", **parameters)
+    return pages.opened(app, "attention", **{"more": "λ", **parameters})
 
 
 def drawn(app) -> set[str]:
@@ -51,7 +50,7 @@ def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, ru
 
 def test_runs_of_other_seeds_are_added_counted_and_selectable(app, second_seed):
     shown = text_of(opened(app, run="finished", more="all"))
-    assert "<b>2</b> seeds with these settings" in shown and "over 2 seeds" in shown
+    assert "change, 2 runs" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
     app.multiselect(key=state.COMPARED).set_value([]).run()
     assert drawn(app) == {"finished"}
@@ -59,37 +58,29 @@ def test_runs_of_other_seeds_are_added_counted_and_selectable(app, second_seed):
     assert app.multiselect(key=state.COMPARED).value == ["finished"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("preset", "words"), [("vanilla", "one map each"), ("tfidf-logreg", "without attention")])
-def test_model_without_lambda_gives_the_reason_and_a_next_step(app, runs, preset, words):
-    make(runs, preset, "plain", status="done")
-    shown = text_of(opened(app, run="plain"))
-    assert f"{preset} has no λ" in shown
-    assert words in shown and "finished has λ." in shown
-    press(app, "next-action")
-    assert app.session_state[state.RUN] == "finished" and SHOWN in text_of(app)
-
-
-def test_page_without_lambda_runs_offers_to_train_one(app, runs):
-    shutil.rmtree(runs / "finished")
-    assert "Train ndt-01-n3" in text_of(opened(app, run="baseline"))
-    assert "Train a model" in [button.label for button in app.button]
+@pytest.mark.parametrize("others", [True, False])
+def test_a_link_to_lambda_opens_its_section_or_says_why_there_is_none(app, runs, monkeypatch, others):
+    monkeypatch.setattr("dashboard.screens.LAMBDA_ADDRESS", "attention")
+    assert SHOWN in text_of(pages.opened(app, "attention", run="finished"))
+    make(runs, "vanilla", "plain", status="done")
+    if not others:
+        shutil.rmtree(runs / "finished")
+    shown = text_of(pages.opened(app, "attention", run="plain"))
+    assert "vanilla has no λ" in shown and "one map each" in shown
+    assert f"{'finished' if others else 'ndt-01-n3'} has λ." in shown
 
 
 def test_model_with_other_learned_numbers_shows_them(app, runs):
     make(runs, "tweet-v1-p2", "plain", status="done", results={"scalars": {"tau": [2.5, 2.6, 2.7]}})
     rows = [{"kind": "step", "step": step, "loss": 1.0, "scalars": {"tau": [2.0, 2.0, 2.0]}} for step in (0, 10)]
     (runs / "plain" / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    shown = text_of(opened(app, run="plain"))
-    assert "Which other numbers did the model learn" in shown
-    assert shown.index("Final values") < shown.index("has no λ")
+    assert "Final values" in text_of(opened(app, run="plain", more="Learned numbers"))
     assert "Course of numbers" in str([button.label for button in app.get("download_button")])
 
 
 def test_model_with_a_lexicon_shows_its_coverage(app, runs):
     make(runs, "lexical-last", "plain", status="done", results={"neutral_share": {"test": 0.89}})
-    shown = text_of(opened(app, run="plain"))
-    assert shown.index("Lexicon coverage") < shown.index("has no λ")
+    assert "Lexicon coverage" in text_of(opened(app, run="plain", more="Learned numbers"))
     assert "test 89.0 %" in app.dataframe[0].value["learned"].tolist()
 
 
