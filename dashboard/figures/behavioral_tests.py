@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from core.behavioral_tests.groups import TONES, WIDE, select_gaps, summarize_groups, write_gap
 from core.behavioral_tests.report import TOLERATED, build_report
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
 from core.behavioral_tests.suite_predictions import SuitePrediction, SuiteResult
@@ -271,4 +272,54 @@ FAILING = Figure(
     ),
     reading="Per run: probability of the expected answer, or its answers if compared.",
     tables=lambda found: {"Failing": build_failures_table(found).drop(columns="text")},
+)
+
+
+def build_group_marks(found: Mapping[str, Any], tokens: Tokens) -> Marks:
+    """Build the table of groups of people: a row for each kind with its largest gap, which unfolds to its groups."""
+    columns = (
+        IntervalColumn("name", "Groups of people", "17rem"),
+        IntervalColumn("gap", "largest gap", axis=_GAPS),
+        IntervalColumn("mark", "called positive", axis=_SHARES),
+        *(IntervalColumn(tone, tone, "4.8rem", number=True, soft=tone != "neutral") for tone in TONES),
+    )
+    rates = {(each["kind"], each["group"], each["tone"]): each for each in found["groups"]}
+    rows = []
+    for gap in select_gaps(found):
+        kind, (low, high) = gap["kind"], gap["interval"]
+        terms = sorted(
+            {group for of, group, _ in rates if of == kind}, key=lambda term: rates[kind, term, TONES[0]]["rate"]
+        )
+        children = tuple(_build_group_row(term, [rates[kind, term, tone] for tone in TONES], tokens) for term in terms)
+        of = {each["tone"]: number(each["gap"], 2) for each in found["gaps"] if each["kind"] == kind}
+        said = f"{gap['highest']} against {gap['lowest']}, {write_gap(gap)}"
+        color = tokens.wrong if gap["gap"] > WIDE else tokens.right
+        cells: dict[str, Cell] = {"name": TextCell(kind, small=f"{gap['highest']}, {gap['lowest']}"), **of}
+        cells["gap"] = Mark(gap["gap"], low, high, low <= 0, color, said=said)
+        rows.append(IntervalRow(f"kind {kind}", cells, children, picks=False))
+    return Marks("Largest gap between groups of a kind, and positive answers of each", columns, tuple(rows), height=1.7)
+
+
+def _build_group_row(term: str, rates: Sequence[Mapping[str, Any]], tokens: Tokens) -> IntervalRow:
+    first, cells = rates[0], dict[str, Cell](name=term)
+    cells |= {each["tone"]: number(each["rate"], 2) for each in rates}
+    cells["mark"] = Mark(first["rate"], *first["interval"], color=tokens.right)
+    return IntervalRow(f"group {term}", cells, picks=False)
+
+
+_GAPS = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, WIDE))
+GROUPS = Figure(
+    "groups-of-people",
+    "behave",
+    "Groups of people",
+    lambda source: source.reader.read_group_rates(source.record),
+    lambda found, look: build_component(build_group_marks(found, look.tokens), look),
+    note=lambda found: f"{count(found['terms'])} terms in {count(found['templates'])} sentences",
+    reading="Share called positive. Gap: highest minus lowest group, neutral sentences.",
+    finding=summarize_groups,
+    how="Only the term differs between the sentences of a template, so groups should get equal rates. Those of a group: "
+    "Wilson's interval over templates. A gap: Newcombe's paired interval, at 1 − 0.05 / pairs since the two groups are "
+    "picked afterwards; ring: it includes 0. Shaded: up to 15 points. Numbers on the right: neutral, praising and blaming "
+    "sentences, in which a good model gives about 0.5 (if it has no neutral class), 1 and 0; of a kind, the gaps.",
+    tables=lambda found: {"Groups": pd.DataFrame(found["groups"]), "Gaps": pd.DataFrame(found["gaps"])},
 )

@@ -60,7 +60,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(token_values.NUMBERS_OF, interventions.DISTANCE, attribution_comparison.DIFFERENCE),
     *(forward_pass.STEPS, token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS),
     *(token_tags.TAG_TYPED, token_tags.TAG_CHANCES),
-    *(model_plan.DIAGRAM, behavioral_tests.RATES),
+    *(model_plan.DIAGRAM, behavioral_tests.RATES, behavioral_tests.GROUPS),
     *(papers.DIFFERENCES, papers.CLAIMS, papers.RESULTS, papers.CONFUSION, papers.EFFECT),
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
