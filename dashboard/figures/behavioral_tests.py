@@ -287,10 +287,9 @@ def build_group_marks(found: Mapping[str, Any], tokens: Tokens) -> Marks:
     rows = []
     for gap in select_gaps(found):
         kind, (low, high) = gap["kind"], gap["interval"]
-        terms = sorted(
-            {group for of, group, _ in rates if of == kind}, key=lambda term: rates[kind, term, TONES[0]]["rate"]
-        )
-        children = tuple(_build_group_row(term, [rates[kind, term, tone] for tone in TONES], tokens) for term in terms)
+        terms = dict.fromkeys(term for of, term, _ in rates if of == kind)
+        groups = sorted(([rates[kind, term, tone] for tone in TONES] for term in terms), key=lambda own: own[0]["rate"])
+        children = tuple(_build_group_row(own, tokens) for own in groups)
         of = {each["tone"]: number(each["gap"], 2) for each in found["gaps"] if each["kind"] == kind}
         said = f"{gap['highest']} against {gap['lowest']}, {write_gap(gap)}"
         color = tokens.wrong if gap["gap"] > WIDE else tokens.right
@@ -300,10 +299,10 @@ def build_group_marks(found: Mapping[str, Any], tokens: Tokens) -> Marks:
     return Marks("Largest gap between groups of a kind, and positive answers of each", columns, tuple(rows), height=1.7)
 
 
-def _build_group_row(term: str, rates: Sequence[Mapping[str, Any]], tokens: Tokens) -> IntervalRow:
-    first, cells = rates[0], dict[str, Cell](name=term)
-    cells |= {each["tone"]: number(each["rate"], 2) for each in rates}
-    cells["mark"] = Mark(first["rate"], *first["interval"], color=tokens.right)
+def _build_group_row(rates: Sequence[Mapping[str, Any]], tokens: Tokens) -> IntervalRow:
+    (low, high), term = rates[0]["interval"], rates[0]["group"]
+    cells: dict[str, Cell] = {"name": term, **{each["tone"]: number(each["rate"], 2) for each in rates}}
+    cells["mark"] = Mark(rates[0]["rate"], low, high, color=tokens.right)
     return IntervalRow(f"group {term}", cells, picks=False)
 
 
@@ -317,9 +316,9 @@ GROUPS = Figure(
     note=lambda found: f"{count(found['terms'])} terms in {count(found['templates'])} sentences",
     reading="Share called positive. Gap: highest minus lowest group, neutral sentences.",
     finding=summarize_groups,
-    how="Only the term differs between the sentences of a template, so groups should get equal rates. Those of a group: "
-    "Wilson's interval over templates. A gap: Newcombe's paired interval, at 1 − 0.05 / pairs since the two groups are "
-    "picked afterwards; ring: it includes 0. Shaded: up to 15 points. Numbers on the right: neutral, praising and blaming "
-    "sentences, in which a good model gives about 0.5 (if it has no neutral class), 1 and 0; of a kind, the gaps.",
+    how="Only the term differs between the sentences of a template, so groups should get equal rates. Rate: Wilson's "
+    "interval over templates. Gap: Newcombe's paired interval at 1 − 0.05 / pairs, since the two groups are picked "
+    "afterwards; ring: it includes 0; shaded: up to 15 points. Praising sentences should be positive, blaming ones not; "
+    "in the row of a kind, the numbers are its gaps.",
     tables=lambda found: {"Groups": pd.DataFrame(found["groups"]), "Gaps": pd.DataFrame(found["gaps"])},
 )

@@ -175,9 +175,8 @@ def _show_groups(source: Source) -> Tables:
         show_figure_heading(figures.GROUPS, about=False)
         offer_analysis(SuiteAnswers.from_suite(data.store(), source.record.run, load_group_suite()), "groups-of-people")
         return {}
-    st.html(
-        f'<p class="s-finding" role="status"><b>{escape(summarize_groups(found, data.label_run(source.record.run)))}</b></p>'
-    )
+    said = summarize_groups(found, data.label_run(source.record.run))
+    st.html(f'<p class="s-finding" role="status"><b>{escape(said)}</b></p>')
     show_figure(source, figures.GROUPS, on_unfolded_change=lambda: None)
     return figures.GROUPS.build_tables(found)
 
