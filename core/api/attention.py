@@ -27,13 +27,14 @@ def attend(
 ) -> dict[str, Any]:
     """Measure what attention does over a whole split, and what each part of the model is needed for.
 
-    Two steps, each stored with the run: the maps of each text, and the importance of parts, which predicts the texts
-    again with each part silenced. Layers and heads count from 1, components from 0, as in --edit.
+    Three steps, each stored with the run: the maps of each text; the importance of parts, which predicts the texts
+    again with each part silenced; and the effects of all parts of a kind together, such as every λ at 0. Layers and
+    heads count from 1, components from 0, as in --edit.
 
     Args:
         limit: The number of texts, a stratified sample with seed 0; the second step reads 300 of them at most.
         against: A run to compare the deviation of attention with, on the same texts.
-        only: One step: maps or importance; default: both.
+        only: One step: maps, importance or effects; default: all.
         each_map: Also silence each component in each head.
 
     Returns:
@@ -41,25 +42,27 @@ def attend(
         `mass`, `distance`, `deviation`, `gates`, `received` (attention of the model's own head) and `neutral` (tokens
         outside the lexicon): as in `core.interpret.split_attention.describe_split`, each row with `value`, `interval`
         and, where there is one, `control`; `deviation` with `against`: the difference from the other run; `examples`:
-        texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`. A
-        step that was left out is None.
+        texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`;
+        `effects`: as `measure_effects` there. A step that was left out is None.
     """
     store = store or RunStore()
-    if only not in ("", attention_files.MAPS, attention_files.IMPORTANCE):
-        raise InputError(f"--only {only}: maps or importance")
-    if against and only == attention_files.IMPORTANCE:
-        raise InputError("--against compares maps: leave --only importance out")
-    maps = importance = None
-    if only != attention_files.IMPORTANCE:
+    if only not in ("", *attention_files.STEPS):
+        raise InputError(f"--only {only}: {', '.join(attention_files.STEPS)}")
+    if against and only not in ("", attention_files.MAPS):
+        raise InputError(f"--against compares maps: leave --only {only} out")
+    maps = importance = effects = None
+    if only in ("", attention_files.MAPS):
         maps = _read_maps(store, run, split, limit, on_progress)
         if against:
             other = _read_maps(store, against, split, limit, on_progress)
             maps = {**maps, "deviation": attention_files.compare_deviation(maps, other)}
-    if only != attention_files.MAPS:
+    if only in ("", attention_files.IMPORTANCE):
         here = attention_files.PartImportance.from_run(store, run, split, limit, each_map=each_map)
         importance = here.read_or_compute(on_progress)[0]
+    if only in ("", attention_files.EFFECTS):
+        effects = attention_files.PartEffects.from_run(store, run, split, limit).read_or_compute(on_progress)[0]
     about = {"run": run, "data": store.read(run).config.data.name, "split": split or "test", "against": against}
-    result = {**about, **dict.fromkeys(SECTIONS), **(maps or {}), "importance": importance}
+    result = {**about, **dict.fromkeys(SECTIONS), **(maps or {}), "importance": importance, "effects": effects}
     result.pop("by_text", None)
     return {**result, "findings": dict(iterate_findings(result))}
 
@@ -73,6 +76,7 @@ def print_attend(result: dict[str, Any]) -> None:
     importance = result["importance"]
     read = [plural(result["texts"], "text")] if result.get("texts") else []
     read += [f"{plural(importance['texts'], 'text')} with parts silenced"] if importance else []
+    read += [f"{plural(result['effects']['texts'], 'text')} with parts of a kind changed"] if result["effects"] else []
     say(f"{result['run']}, {result['split']}: {'; '.join(read)}, 95 % intervals over texts")
     for name, sentence in result["findings"].items():
         say(sentence, head=f"{name}: ")

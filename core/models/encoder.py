@@ -241,6 +241,15 @@ class EncoderClassifier(nn.Module):
         """Return the map weights λ of each layer, (N-1, S); None if they depend on the input, empty for one map."""
         return [attention.mixing.get_lambdas() for attention in self._attentions] if "lambda" in self.provides else []
 
+    def find_trapped_lambdas(self) -> list[tuple[int, int]]:
+        """Return the (layer, map) of each λ that is at its start and has no gradient there, counted from 0."""
+        found = [
+            (each.index, each.mixing.find_trapped())
+            for each in self._attentions
+            if hasattr(each.mixing, "find_trapped")
+        ]
+        return [(layer, i) for layer, trapped in found for i, stuck in enumerate(trapped.tolist(), start=1) if stuck]
+
     def name_lambda_parameters(self) -> set[str]:
         """Return the names of the parameters of the map weights λ, which have no weight decay (NDT paper, training)."""
         return {name for name, _ in self.named_parameters() if ".mixing." in name}

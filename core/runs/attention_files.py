@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FOLDER = "attention"
 LIMIT, MOST = 500, 5000  # texts by default, and at most
 SILENCED = 300  # texts of the second step, at most
-MAPS, IMPORTANCE = "maps", "importance"
+MAPS, IMPORTANCE, EFFECTS = STEPS = ("maps", "importance", "effects")
 
 
 def check_attention(record: RunRecord) -> None:
@@ -119,6 +119,26 @@ class PartImportance(_AttentionAnalysis):
 
         loaded, given = self._load(tell)
         return measure_importance(loaded, given, tell, maps=self.each_map)
+
+
+@dataclass(frozen=True)
+class PartEffects(_AttentionAnalysis):
+    """How many answers of a run change on a split with all parts of a kind changed at once, such as every λ at 0."""
+
+    name = EFFECTS
+    VERSION = 1
+    offer = Offer(
+        "Does it matter?",
+        "Switching off all parts of a kind",
+        "The effect could not be measured",
+        "Predicts up to 500 texts with every λ, gate, lexical term and head switched off. Takes some seconds.",
+    )
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Count the answers that change with all parts of a kind changed; InputError: no such split."""
+        from core.runs.part_importance import measure_effects
+
+        return measure_effects(*self._load(tell), tell)
 
 
 def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:

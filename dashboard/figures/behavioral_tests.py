@@ -318,7 +318,7 @@ GROUPS = Figure(
     finding=summarize_groups,
     how="Only the term differs between the sentences of a template, so groups should get equal rates. Rate: Wilson's "
     "interval over templates. Gap: Newcombe's paired interval at 1 − 0.05 / pairs, since the two groups are picked "
-    "afterwards; ring: it includes 0; shaded: up to 15 points. Praising sentences should be positive, blaming ones not; "
-    "in the row of a kind, the numbers are its gaps.",
+    "afterwards; ring: it includes 0; shaded: up to 15 points. Praising sentences should be positive, blaming ones "
+    "not; in the row of a kind, the numbers are its gaps.",
     tables=lambda found: {"Groups": pd.DataFrame(found["groups"]), "Gaps": pd.DataFrame(found["gaps"])},
 )
