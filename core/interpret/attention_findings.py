@@ -143,10 +143,8 @@ def describe_effects(found: Row) -> str:
     own = found["effects"]
     first, *others = own["effects"]
     points = f"accuracy {number(100 * own['accuracy'], 1)} → {number(100 * first['accuracy'], 1)} %"
-    change = "answer changes" if first["changed"] == 1 else "answers change"
-    said = (
-        f"With {first['what']}, {count(first['changed'])} of {count(own['texts'])} {own['split']} {change} ({points})"
-    )
+    of = f"{count(first['changed'])} of {count(own['texts'])} {own['split']} answers change"
+    said = f"With {first['what']}, {of} ({points})"
     said = "; ".join([said, *(f"with {each['what']}, {count(each['changed'])}" for each in others)])
     little = first["edit"] == "l:0" and first["changed"] < LITTLE * own["texts"]
     stuck = [f"λ{format_subscript(each['component'])} of layer {each['layer']}" for each in own["trapped"]]

@@ -14,6 +14,7 @@ from core.models.attention import Attention, AttentionCore
 from core.models.attention_config import Lexical
 from core.models.dropout import Dropout
 from core.models.head import Head
+from core.models.mixing import Additive
 from core.models.positions import (
     CLASS_TAG,
     MARK,
@@ -243,12 +244,9 @@ class EncoderClassifier(nn.Module):
 
     def find_trapped_lambdas(self) -> list[tuple[int, int]]:
         """Return the (layer, map) of each λ that is at its start and has no gradient there, counted from 0."""
-        found = [
-            (each.index, each.mixing.find_trapped())
-            for each in self._attentions
-            if hasattr(each.mixing, "find_trapped")
-        ]
-        return [(layer, i) for layer, trapped in found for i, stuck in enumerate(trapped.tolist(), start=1) if stuck]
+        found = [(each.index, each.mixing) for each in self._attentions if isinstance(each.mixing, Additive)]
+        trapped = [(layer, mixing.find_trapped().tolist()) for layer, mixing in found]
+        return [(layer, i) for layer, row in trapped for i, stuck in enumerate(row, start=1) if stuck]
 
     def name_lambda_parameters(self) -> set[str]:
         """Return the names of the parameters of the map weights λ, which have no weight decay (NDT paper, training)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any, cast
 
 import numpy as np
@@ -92,10 +92,9 @@ class _SplitScorer:
 
     def open_gates(self) -> list[Intervention]:
         """Return, for each text, the intervention that opens the gates of all its tokens in all layers."""
-        layers = [
-            self.spread_gates(layer, 1.0) for layer in range(len(cast(EncoderClassifier, self.loaded.model).layers))
-        ]
-        return [replace(each[0], gates=sum((one.gates for one in each), ())) for each in zip(*layers, strict=True)]
+        layers = range(len(cast(EncoderClassifier, self.loaded.model).layers))
+        rows = zip(*(self.spread_gates(layer, 1.0) for layer in layers), strict=True)
+        return [replace(row[0], gates=tuple(chain.from_iterable(each.gates for each in row))) for row in rows]
 
     def spread_gates(self, layer: int, value: float) -> list[Intervention]:
         """Return, for each text, the intervention that sets the gates of all its tokens to a value."""
@@ -177,9 +176,9 @@ def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambd
     InputError: the model has no attention.
 
     Returns:
-        `texts`, `split`, `accuracy`, `log_loss` as trained; `effects`: `what` in words, `edit` (the same as an edit; empty
-        if there is none), and as in `measure_importance` `accuracy`, `log_loss`, `changed`, `value`, `interval`, `p`,
-        `loss` and `loss_interval`; `trapped`: `layer` and `component` of each λ at its start that has no gradient there.
+        `texts`, `split`, `accuracy`, `log_loss` as trained; `effects`: `what` in words, `edit` (the same as an edit;
+        empty if there is none), and as in `measure_importance` `accuracy`, `log_loss`, `changed`, `value`, `interval`,
+        `p`, `loss`, `loss_interval`; `trapped`: `layer` and `component` of each λ at its start without a gradient.
     """
     model = loaded.model
     if not isinstance(model, EncoderClassifier):
