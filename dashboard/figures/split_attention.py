@@ -12,7 +12,7 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import IMPORTANCE, MAPS, AttentionMaps, PartImportance
+from core.runs.attention_files import EFFECTS, IMPORTANCE, MAPS, AttentionMaps, PartEffects, PartImportance
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
@@ -56,7 +56,7 @@ def read_importance(source: Source) -> SplitAttention:
     return _read(source, PartImportance, IMPORTANCE)
 
 
-def _read(source: Source, analysis: type[AttentionMaps | PartImportance], step: str) -> SplitAttention:
+def _read(source: Source, analysis: type[AttentionMaps | PartImportance | PartEffects], step: str) -> SplitAttention:
     record, split = source.record, source.split or "test"
     if "maps" not in list_capabilities(record.config.model):
         raise NotAvailable(f"{record.preset} has no attention")
@@ -479,6 +479,43 @@ LAMBDA_COURSE: Figure[SplitAttention] = Figure(
     how="Each point predicts all texts with λ multiplied by the factor; no training.",
     tables=lambda shown: {"Accuracy against λ": pd.DataFrame(shown.found["lambdas"]).drop(columns="interval")},
 )
+
+
+def build_effects_table(shown: SplitAttention) -> IntervalTable:
+    """Build the table of what all parts of a kind together matter, such as every λ at 0."""
+
+    def mark(row: Row) -> Mark:
+        """Mark the difference of accuracy; grey if its interval includes 0."""
+        low, high = row["interval"]
+        return Mark(row["value"], low, high, tie=low <= 0 <= high)
+
+    return IntervalTable(
+        "Accuracy lost with all parts of a kind changed",
+        (
+            columns.name("what", "Changed", "what", "16rem", what="what", edit="edit"),
+            columns.interval(
+                "accuracy", "accuracy", mark, partial(make_axis, zero=0.0, signed=True), accuracy="accuracy"
+            ),
+            columns.count("changed", "answers changed", "changed", "9rem"),
+            CSV,
+        ),
+        shown.found["effects"],
+        "what",
+    )
+
+
+EFFECTS_OF_PARTS = make_interval_figure(
+    "attention-effects",
+    PAGE,
+    "Does it matter?",
+    lambda source: _read(source, PartEffects, EFFECTS),
+    build_effects_table,
+    "Effects",
+    note=lambda shown: f"{shown.n}, accuracy {number(shown.found['accuracy'])}",
+    reading="Changed minus trained. Ring: no clear difference.",
+    finding=lambda shown: findings.describe_effects({"effects": shown.found}),
+    how="All texts are predicted again with all parts of a kind changed at once. Intervals resample texts, paired.",
+)
 SECTIONS = (MASS, DISTANCE, DEVIATION, GATES, RECEIVED_IN_HEAD)
 IMPORTANCE_FIGURES = (IMPORTANCE_OF_PARTS, LAMBDA_COURSE)
-ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES)
+ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, EFFECTS_OF_PARTS)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from core.interpret.forward_stages import ForwardStages
     from core.interpret.negation_templates import FilledTemplate, TemplatePredictions
     from core.interpret.sentence_inspection import SentenceView
-    from core.runs.attention_files import AttentionMaps, PartImportance
+    from core.runs.attention_files import AttentionMaps, PartEffects, PartImportance
     from core.runs.load import LoadedRun
     from core.runs.word_tagging import TaggedText
     from dashboard.figures.attention import AttributedWords
@@ -190,13 +190,13 @@ class ModelReader(RunReader):
         return None
 
     def read_attention(
-        self, analysis: type[AttentionMaps | PartImportance], record: RunRecord, split: str
+        self, analysis: type[AttentionMaps | PartImportance | PartEffects], record: RunRecord, split: str
     ) -> dict[str, Any] | None:
         """Return the stored measures of a run's attention over a split; None if they were not computed."""
         return self._read_attention(analysis.from_run(self.store(), record.run, split))
 
     @cache_result(16, lambda self, files: (files, get_file_version(files.get_path("json"))))
-    def _read_attention(self, files: AttentionMaps | PartImportance) -> dict[str, Any] | None:
+    def _read_attention(self, files: AttentionMaps | PartImportance | PartEffects) -> dict[str, Any] | None:
         return files.read()
 
     def search_counterfactual(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:

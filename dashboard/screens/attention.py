@@ -16,6 +16,7 @@ from core.runs.attention_files import AttentionMaps, PartImportance
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
+from dashboard.figures import split_attention
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import has_lambda
 from dashboard.figures.model_plan import describe_baseline
@@ -59,9 +60,7 @@ def show_page() -> None:
     for each in show_sections(sections):
         tables |= each
     if tables:
-        show_export_bar(
-            "attention", {**tables, **show_others(source, "attention", (HEADS, *SECTIONS, *IMPORTANCE_FIGURES))}
-        )
+        show_export_bar("attention", {**tables, **show_others(source, "attention", split_attention.ALL)})
 
 
 def _explain_unfinished(record: RunRecord) -> dict[str, Table]:
@@ -145,7 +144,7 @@ def _show_importance(source: Source) -> dict[str, Table]:
     tables = _show_section(source, IMPORTANCE_FIGURES)
     if not tables:
         offer_analysis(PartImportance.from_run(data.store(), source.record.run, source.split), "attention-importance")
-    return tables
+    return tables if has_lambda(source.record) else tables | lambda_course.show_effects(source)
 
 
 show_page()

@@ -10,17 +10,20 @@ import streamlit as st
 from core.data.findings import plural
 from core.exceptions import NotAvailable
 from core.formatting import count
+from core.interpret.attention_findings import describe_effects
 from core.models.capabilities import list_capabilities
+from core.runs.attention_files import PartEffects
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention import has_subtraction
-from dashboard.figures.figure import Source
+from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import (
     COURSE,
     COURSE_READING,
     FINAL,
     SCALE,
+    SHARES,
     Track,
     describe_change,
     find_other_seeds,
@@ -28,15 +31,17 @@ from dashboard.figures.lambdas import (
 )
 from dashboard.figures.model_plan import describe_baseline
 from dashboard.figures.results import choose_default_run
+from dashboard.figures.split_attention import EFFECTS_OF_PARTS
 from dashboard.figures.token_values import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_figures, show_how, show_others
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_next_step, show_problem, show_summary
 from dashboard.widgets.options import choose_option, read_option, show_sections
+from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.runs import list_facts, require_run
 from dashboard.widgets.style import get_look
 
-PLACED = (COURSE, FINAL, NUMBERS_OF)
+PLACED = (COURSE, SHARES, FINAL, NUMBERS_OF)
 QUESTION = "How did each λ change during training, and where did it end?"
 OTHERS = "Which other numbers did the model learn, and where did they end?"
 KNOWS = "What does the model know besides its weights?"
@@ -88,12 +93,31 @@ def show_section(source: Source) -> dict[str, Table]:
     """Show the course and the final values of λ, and other learned numbers, as a section of Attention."""
     tables: dict[str, Table] = {}
     if has_lambda(source.record):
+        tables |= show_effects(source)
         own = Source(source.record, data)
         with contextlib.suppress(NotAvailable):
-            tables |= show_figures(own, COURSE, FINAL)
+            tables |= show_figures(own, *list_figures(source.record))
         if st.button("Compare λ with other runs", key="compare-lambdas"):
             state.open_page("lambdas")
     return {**tables, **_show_scalars(source.record)}
+
+
+def list_figures(record: RunRecord) -> list[Figure[Any]]:
+    """List the figures on a run's λ: where weights are divided by their sum, shares come first."""
+    return [*[SHARES] * record.config.model.attention.row_norm, COURSE, FINAL]
+
+
+def show_effects(source: Source) -> dict[str, Table]:
+    """Show in a line how many answers depend on λ, gates, σ and heads, or the button that measures it."""
+    if not source.split:
+        return {}
+    try:
+        shown = EFFECTS_OF_PARTS.read_data(source)
+    except NotAvailable:
+        offer_analysis(PartEffects.from_run(data.store(), source.record.run, source.split), EFFECTS_OF_PARTS.name)
+        return {}
+    show_finding(str(EFFECTS_OF_PARTS.title), describe_effects({"effects": shown.found}))
+    return {**EFFECTS_OF_PARTS.build_tables(shown)}
 
 
 def _watch_run(run: str) -> None:
@@ -118,6 +142,8 @@ def _show_lambdas(record: RunRecord) -> None:
         )
     finding, _, first = describe_change(shown.tracks[0]).partition(". ")
     show_summary(f"{finding}.", first)
+    if shown.tracks[0].normed:
+        show(SHARES, shown.tracks[0])
     alt = COURSE.write_alt_text(shown, COURSE.resolve_text(COURSE.note, shown), COURSE_READING[shown.scale])
     show_drawing(COURSE.draw(shown, get_look()), COURSE.name, alt)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
