@@ -28,7 +28,7 @@ from core.interpret.ablation import LambdaCurves, compute_lambda_curves
 from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
 from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.model_edits import UNCHANGED as NO_EDITS
-from core.interpret.model_edits import Edits, get_text_editable
+from core.interpret.model_edits import Edits, get_text_editable, refuse_words
 from core.interpret.sentence_inspection import SentenceView, inspect_text
 from core.models.builder import Model, build_model
 from core.models.capabilities import HEAD, list_spaces
@@ -185,6 +185,7 @@ class LoadedRun:
 
     def edit_all(self, line: str) -> LoadedRun:
         """Return the run with an edit in all its predictions; InputError: the edit names a word or token."""
+        refuse_words(line)
         editable = get_text_editable(self.record.config.model, self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
         return self._copy(edits=dataclasses.replace(editable, tokens=(), pieces=(), gated=0).parse_edits(line))
 

@@ -293,7 +293,9 @@ def _build_lexicon_cells(shown: Levers, paint: _Painter, at: int) -> list[Cells]
 def _build_layer_rows(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits = shown.allowed, shown.edits
     above = [describe_lambda(shown, at, component) for component in range(1, can.components)]
-    yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *above, None]}
+    normed = shown.record.config.model.attention.row_norm
+    first = number(float(shown.view.layers[at].coefficients[0].mean()), 2) if normed else "1"
+    yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": [f"weight {first}", *above, None]}
     whole = _build_head_cells(shown, paint, at)
     for head in range(can.heads):
         cells = []

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -280,7 +280,7 @@ def build_group_marks(found: Mapping[str, Any], tokens: Tokens) -> Marks:
     columns = (
         IntervalColumn("name", "Groups of people", "17rem"),
         IntervalColumn("gap", "largest gap", axis=_GAPS),
-        IntervalColumn("mark", "called positive", axis=_SHARES),
+        IntervalColumn("mark", "called positive", axis=replace(_SHARES, band=None)),
         *(IntervalColumn(tone, tone, "4.8rem", number=True, soft=tone != "neutral") for tone in TONES),
     )
     rates = {(each["kind"], each["group"], each["tone"]): each for each in found["groups"]}
@@ -295,6 +295,9 @@ def build_group_marks(found: Mapping[str, Any], tokens: Tokens) -> Marks:
         color = tokens.wrong if gap["gap"] > WIDE else tokens.right
         cells: dict[str, Cell] = {"name": TextCell(kind, small=f"{gap['highest']}, {gap['lowest']}"), **of}
         cells["gap"] = Mark(gap["gap"], low, high, low <= 0, color, said=said)
+        cells["mark"] = Mark(
+            dots=tuple(own[0]["rate"] for own in groups), color=tokens.right, said="a dot for each group"
+        )
         rows.append(IntervalRow(f"kind {kind}", cells, children, picks=False))
     return Marks("Largest gap between groups of a kind, and positive answers of each", columns, tuple(rows), height=1.7)
 
@@ -306,7 +309,7 @@ def _build_group_row(rates: Sequence[Mapping[str, Any]], tokens: Tokens) -> Inte
     return IntervalRow(f"group {term}", cells, picks=False)
 
 
-_GAPS = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, WIDE))
+_GAPS = replace(_SHARES, band=(0.0, WIDE))
 GROUPS = Figure(
     "groups-of-people",
     "behave",
@@ -314,7 +317,7 @@ GROUPS = Figure(
     lambda source: source.reader.read_group_rates(source.record),
     lambda found, look: build_component(build_group_marks(found, look.tokens), look),
     note=lambda found: f"{count(found['terms'])} terms in {count(found['templates'])} sentences",
-    reading="Share called positive. Gap: highest minus lowest group, neutral sentences.",
+    reading="Share called positive, a dot per group. Gap: highest minus lowest group, neutral sentences.",
     finding=summarize_groups,
     how="Only the term differs between the sentences of a template, so groups should get equal rates. Rate: Wilson's "
     "interval over templates. Gap: Newcombe's paired interval at 1 − 0.05 / pairs, since the two groups are picked "

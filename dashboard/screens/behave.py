@@ -168,16 +168,17 @@ def show_page() -> None:
 
 def _show_groups(source: Source) -> Tables:
     """Show the positive answers for groups of people, or the button that measures them; return the tables."""
-    show_caption(STARTERS_APART)
     try:
         found = figures.GROUPS.read_data(source)
     except NotAvailable:
         show_figure_heading(figures.GROUPS, about=False)
         offer_analysis(SuiteAnswers.from_suite(data.store(), source.record.run, load_group_suite()), "groups-of-people")
+        show_caption(STARTERS_APART)
         return {}
     said = summarize_groups(found, data.label_run(source.record.run))
     st.html(f'<p class="s-finding" role="status"><b>{escape(said)}</b></p>')
     show_figure(source, figures.GROUPS, on_unfolded_change=lambda: None)
+    show_caption(STARTERS_APART)
     return figures.GROUPS.build_tables(found)
 
 
