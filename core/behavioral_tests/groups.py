@@ -129,6 +129,11 @@ def summarize_groups(found: Mapping[str, Any], run: str = "") -> str:
     return f"{said}. {count(wide)} of {count(len(others) + 1)} kinds have groups over {round(100 * WIDE)} points apart."
 
 
+def name_extremes(gap: Mapping[str, Any]) -> str:
+    """Return the two groups that differ most, the higher one first; `all alike` without a gap."""
+    return f"{gap['highest']}, {gap['lowest']}" if gap["gap"] else "all alike"
+
+
 def write_gap(gap: Mapping[str, Any]) -> str:
     """Write a gap between two groups with its interval, in points."""
     low, high = (number(100 * end, 0) for end in gap["interval"])
@@ -140,5 +145,5 @@ def list_gap_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     rows = {kind: {"kind": kind} for kind in load_group_terms().kinds}
     for each in found:
         for gap in select_gaps(each):
-            rows[gap["kind"]][each["run"]] = f"{gap['highest']}, {gap['lowest']}: {write_gap(gap)}"
+            rows[gap["kind"]][each["run"]] = f"{name_extremes(gap)}: {write_gap(gap)}"
     return list(rows.values())
