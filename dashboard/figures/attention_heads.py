@@ -267,7 +267,7 @@ def _write_lines_reading(lines: Lines) -> str:
     even = lines.shown.view.measure_entropy(lines.shown.layer)
     if even is not None and len(even) > 1:  # one number tells why a map does nothing: 99 % is an average of the words
         maps = (f"A{format_subscript(i)} {whole_percent(share)}" for i, share in enumerate(even.tolist()))
-        sign += f" Entropy, of uniform: {', '.join(maps)}."
+        sign += f" Entropy (share of uniform): {', '.join(maps)}."
     return f"Darker line: more attention.{sign}{lines.window}"
 
 
