@@ -82,7 +82,7 @@ export default function ({ data, parentElement, send }) {
     const track = make("i", { class: curve ? "curve" : "" }, ...(curve ? [path(lever, curve)] : []),
       ...marks.map(([name, value]) => make("s", { class: name, style: `--x:${share(lever, value)}` })), dot, input);
     return make("label", { class: `lever${lever.moved ? " moved" : ""} ${lever.measured ?? ""}` },
-      make("span", { "aria-hidden": "true", "data-mark": "value" }, lever.label, ...(lever.measured === "idle" ? [make("em", {}, "no effect")] : []), shown), track);
+      make("span", { "aria-hidden": "true", "data-mark": "value" }, lever.label, shown), track);
   };
   const path = (lever, curve) => {
     const inside = curve.values.map((value, i) => [value, curve.chances[i]]).filter(([value]) => value >= lever.low - 1e-9 && value <= lever.high + 1e-9);

@@ -229,7 +229,7 @@ def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) ->
 def _draw_levers(shown: Levers, look: Look) -> Component:
     t, paint = look.tokens, _Painter(shown, look.tokens)
     drag = "; drag λ" if shown.allowed.components > 1 else ""
-    measured = " Thick frame: costs accuracy in this run; dotted: no effect measured." if shown.measured else ""
+    measured = " Thick frame: needed in this run; dotted: no measured effect." if shown.measured else ""
     what = "answer" if shown.record.task == "single" else "most probable label"
     said = describe_difference(shown.trained, shown.view, what) if shown.edits else ""
     if look.projector and shown.edits:  # one line

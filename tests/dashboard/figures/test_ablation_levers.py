@@ -196,7 +196,7 @@ def test_levers_say_which_parts_matter_in_this_run():
     assert head["cells"][2]["about"].endswith("; costs accuracy in this run")
     assert {cell["measured"] for cell in other["cells"]} == {""}
     assert [cell["measured"] for cell in every["cells"]] == ["", "idle", ""]
-    assert data["hint"].endswith("Thick frame: costs accuracy in this run; dotted: no effect measured.")
+    assert data["hint"].endswith("Thick frame: needed in this run; dotted: no measured effect.")
     assert "frame" not in _draw_levers(shown(TWO, can, own=((0.1,),)), Look()).data["hint"]
 
 
