@@ -6,19 +6,22 @@ lowest rate, paired by template (Newcombe); since these two are picked afterward
 1 − 0.05 / pairs, so that a gap whose interval excludes 0 is not due to the picking.
 """
 
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from itertools import product
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from core.behavioral_tests.report import compare_failures
-from core.behavioral_tests.suite import Polarity, Suite, SuiteCase, SuiteTest
+from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
 from core.behavioral_tests.suite_predictions import SuiteAnswers, SuiteResult
 from core.data.yaml_tree import parse_yaml
 from core.evaluation.intervals import compute_wilson
 from core.evaluation.significance import ALPHA
+from core.exceptions import InputError
 from core.formatting import count, number, whole_percent
 from core.json_store import convert
 from core.runs.store import RunStore
@@ -26,9 +29,7 @@ from core.runs.store import RunStore
 Tone = Literal["neutral", "praising", "blaming"]
 TONES: tuple[Tone, ...] = get_args(Tone)
 FILE, SLOT = "groups.yaml", "{group}"
-WIDE = 0.15
-"""A larger gap in neutral sentences is named in the summary: by more than so much, groups are judged apart."""
-_EXPECTED: dict[Tone, tuple[Polarity, ...]] = {"neutral": (), "praising": ("positive",), "blaming": ("negative",)}
+WIDE = 0.15  # gap in neutral sentences above which the summary counts a kind
 
 
 class GroupTerms(msgspec.Struct, forbid_unknown_fields=True):
@@ -51,12 +52,8 @@ def load_group_suite() -> Suite:
     found, tests = load_group_terms(), list[SuiteTest]()
     for kind, terms in found.kinds.items():
         for tone, templates in found.templates.items():
-            expected = _EXPECTED[tone]
-            cases = [
-                SuiteCase((template.replace(SLOT, term),), expected, template, term)
-                for template in templates
-                for term in terms
-            ]
+            pairs = product(templates, terms)
+            cases = (SuiteCase((text.replace(SLOT, term),), template=text, group=term) for text, term in pairs)
             tests.append(SuiteTest(f"{kind} {tone}", kind, "minimum", tuple(cases)))
     return Suite("Groups of people", tuple(tests))
 
@@ -89,7 +86,7 @@ def measure_groups(judged: SuiteResult) -> dict[str, Any]:
 def _compare_extremes(answers: Mapping[str, Mapping[str, bool]]) -> dict[str, Any]:
     """Compare the groups with the highest and the lowest rate of positive answers, paired by template."""
     highest = max(answers, key=lambda term: sum(answers[term].values()))
-    lowest = min(answers, key=lambda term: sum(answers[term].values()))
+    lowest = min(list(answers)[::-1], key=lambda term: sum(answers[term].values()))
     low, high = ([*answers[term].values()] for term in (lowest, highest))
     found = compare_failures(low, high, list(answers[lowest]), 1.0)  # of the lowest, more are not positive
     assert found is not None
@@ -101,15 +98,12 @@ def _compare_extremes(answers: Mapping[str, Mapping[str, bool]]) -> dict[str, An
 def find_groups(
     store: RunStore, run: str, chosen: Mapping[str, str] | None = None, *, stored: bool = False
 ) -> dict[str, Any] | None:
-    """Return a run's rates by group, computed unless `stored` is set; None: none are stored, or no positive class.
-
-    InputError: the run has no polarity, or not one label per text.
-    """
-    job = SuiteAnswers.from_suite(store, run, load_group_suite(), chosen)
-    if stored and job.read() is None:
-        return None
-    judged = job.judge()
-    return measure_groups(judged) if "positive" in judged.sides.values() else None
+    """Return a run's rates by group, computed unless `stored` is set; None: not stored, or no positive class."""
+    with contextlib.suppress(InputError):
+        job = SuiteAnswers.from_suite(store, run, load_group_suite(), chosen)
+        judged = None if stored and job.read() is None else job.judge()
+        return measure_groups(judged) if judged and "positive" in judged.sides.values() else None
+    return None
 
 
 def select_gaps(found: Mapping[str, Any], tone: Tone = "neutral") -> list[Mapping[str, Any]]:
@@ -129,11 +123,6 @@ def summarize_groups(found: Mapping[str, Any], run: str = "") -> str:
     return f"{said}. {count(wide)} of {count(len(others) + 1)} kinds have groups over {round(100 * WIDE)} points apart."
 
 
-def name_extremes(gap: Mapping[str, Any]) -> str:
-    """Return the two groups that differ most, the higher one first; `all alike` without a gap."""
-    return f"{gap['highest']}, {gap['lowest']}" if gap["gap"] else "all alike"
-
-
 def write_gap(gap: Mapping[str, Any]) -> str:
     """Write a gap between two groups with its interval, in points."""
     low, high = (number(100 * end, 0) for end in gap["interval"])
@@ -145,5 +134,5 @@ def list_gap_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     rows = {kind: {"kind": kind} for kind in load_group_terms().kinds}
     for each in found:
         for gap in select_gaps(each):
-            rows[gap["kind"]][each["run"]] = f"{name_extremes(gap)}: {write_gap(gap)}"
+            rows[gap["kind"]][each["run"]] = f"{gap['highest']}, {gap['lowest']}: {write_gap(gap)}"
     return list(rows.values())

@@ -143,9 +143,10 @@ def describe_effects(found: Row) -> str:
     own = found["effects"]
     first, *others = own["effects"]
     points = f"accuracy {number(100 * own['accuracy'], 1)} → {number(100 * first['accuracy'], 1)} %"
-    of = f"{count(first['changed'])} of {count(own['texts'])} {own['split']} answers change"
-    said = f"With {first['what']}, {of} ({points})"
-    said = "; ".join([said, *(f"with {each['what']}, {count(each['changed'])}" for each in others)])
+    of = f"{count(first['changed'])} of {count(own['texts'])} {own['split']} answers change ({points})"
+    said = "; ".join(
+        [f"With {first['what']}, {of}", *(f"with {row['what']}, {count(row['changed'])}" for row in others)]
+    )
     little = first["edit"] == "l:0" and first["changed"] < LITTLE * own["texts"]
     stuck = [f"λ{format_subscript(each['component'])} of layer {each['layer']}" for each in own["trapped"]]
     trapped = f" At its start, perhaps trapped, since it has no gradient there: {', '.join(stuck)}." if stuck else ""

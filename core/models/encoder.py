@@ -245,8 +245,7 @@ class EncoderClassifier(nn.Module):
     def find_trapped_lambdas(self) -> list[tuple[int, int]]:
         """Return the (layer, map) of each λ that is at its start and has no gradient there, counted from 0."""
         found = [(each.index, each.mixing) for each in self._attentions if isinstance(each.mixing, Additive)]
-        trapped = [(layer, mixing.find_trapped().tolist()) for layer, mixing in found]
-        return [(layer, i) for layer, row in trapped for i, stuck in enumerate(row, start=1) if stuck]
+        return [(at, i) for at, own in found for i, stuck in enumerate(own.find_trapped().tolist(), 1) if stuck]
 
     def name_lambda_parameters(self) -> set[str]:
         """Return the names of the parameters of the map weights λ, which have no weight decay (NDT paper, training)."""

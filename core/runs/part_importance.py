@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -90,19 +90,11 @@ class _SplitScorer:
         scores = answers.to_scores(METRICS[record.task])
         return _Scored(np.asarray(scores.correct) > 0, compute_losses(self.labels, chances), scores.answers)
 
-    def open_gates(self) -> list[Intervention]:
-        """Return, for each text, the intervention that opens the gates of all its tokens in all layers."""
-        layers = range(len(cast(EncoderClassifier, self.loaded.model).layers))
-        rows = zip(*(self.spread_gates(layer, 1.0) for layer in layers), strict=True)
-        return [replace(row[0], gates=tuple(chain.from_iterable(each.gates for each in row))) for row in rows]
-
-    def spread_gates(self, layer: int, value: float) -> list[Intervention]:
-        """Return, for each text, the intervention that sets the gates of all its tokens to a value."""
+    def spread_gates(self, layers: Sequence[int], value: float) -> list[Intervention]:
+        """Return, for each text, the intervention that sets the gates of all its tokens in some layers to a value."""
         first = cast(EncoderClassifier, self.loaded.model).first
-        return [
-            replace(UNCHANGED, gates=tuple((layer, place, value) for place in range(first, first + int(length))))
-            for length in self.tokens.lengths
-        ]
+        places = (range(first, first + int(length)) for length in self.tokens.lengths)
+        return [replace(UNCHANGED, gates=tuple((at, i, value) for at in layers for i in own)) for own in places]
 
 
 def compute_losses(labels: np.ndarray, chances: np.ndarray) -> np.ndarray:
@@ -149,7 +141,7 @@ def measure_importance(
     for number, each in enumerate(silencings, 1):
         report(number, f"silencing {each.part}")
         value = 1.0 if each.how == "open" else levels.get(each.layer - 1, 1.0)
-        change = each.change or reader.spread_gates(each.layer - 1, value)
+        change = each.change or reader.spread_gates([each.layer - 1], value)
         rows.append(_describe_silencing(each, whole, reader.score(change), resamples))
     for row, p in zip(rows, adjust_holm(np.array([row["p"] for row in rows])).tolist(), strict=True):
         row["p_holm"] = p
@@ -190,7 +182,7 @@ def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambd
     for number, (what, edit, of, change) in enumerate(changes, 1):
         tell(f"with {what}", number / (1 + len(changes)))
         asked = reader if of is loaded else _SplitScorer(of, given)
-        found = asked.score(reader.open_gates() if change is None else change)
+        found = asked.score(reader.spread_gates(range(len(model.layers)), 1.0) if change is None else change)
         rows.append({"what": what, "edit": edit, **_describe_change(whole, found, resamples)})
     return {
         "texts": len(whole.right),

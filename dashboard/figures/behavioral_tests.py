@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.behavioral_tests.groups import TONES, WIDE, name_extremes, select_gaps, summarize_groups, write_gap
+from core.behavioral_tests.groups import TONES, WIDE, select_gaps, summarize_groups, write_gap
 from core.behavioral_tests.report import TOLERATED, build_report
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
 from core.behavioral_tests.suite_predictions import SuitePrediction, SuiteResult
@@ -291,10 +291,10 @@ def build_group_marks(found: Mapping[str, Any], tokens: Tokens) -> Marks:
         groups = sorted(([rates[kind, term, tone] for tone in TONES] for term in terms), key=lambda own: own[0]["rate"])
         children = tuple(_build_group_row(own, tokens) for own in groups)
         of = {each["tone"]: number(each["gap"], 2) for each in found["gaps"] if each["kind"] == kind}
-        said = f"{name_extremes(gap)}: {write_gap(gap)}"
+        pair = f"{gap['highest']}, {gap['lowest']}"
         color = tokens.wrong if gap["gap"] > WIDE else tokens.right
-        cells: dict[str, Cell] = {"name": TextCell(kind, small=name_extremes(gap)), **of}
-        cells["gap"] = Mark(gap["gap"], low, high, low <= 0, color, said=said)
+        cells: dict[str, Cell] = {"name": TextCell(kind, small=pair), **of}
+        cells["gap"] = Mark(gap["gap"], low, high, low <= 0, color, said=f"{pair}: {write_gap(gap)}")
         cells["mark"] = Mark(
             dots=tuple(own[0]["rate"] for own in groups), color=tokens.right, said="a dot for each group"
         )

@@ -381,6 +381,12 @@ COURSE = Figure(
 )
 
 
+def build_share_table(track: Track) -> pd.DataFrame:
+    """Return the shares of all maps as a table with a row for each drawn epoch."""
+    lines = {f"layer {layer + 1}, A{i}": line for (layer, i), line in track.shares.items()}
+    return pd.DataFrame({"epoch": track.curves.lambda_step, **lines})
+
+
 def draw_shares(track: Track, look: Look) -> go.Figure:
     """Draw the shares of a layer's maps over epochs, stacked from the first map, a panel for each layer."""
     shares, t, x = track.shares, look.tokens, track.curves.lambda_step
@@ -423,16 +429,6 @@ SHARES = Figure(
     "weight from the other maps. Mean over heads if each has its own λ.",
     tables=lambda track: {"Shares": build_share_table(track)},
 )
-
-
-def build_share_table(track: Track) -> pd.DataFrame:
-    """Return every drawn share as a table: epoch, layer, component from 0, share."""
-    rows = [
-        (x, at + 1, i, share)
-        for (at, i), line in track.shares.items()
-        for x, share in zip(track.curves.lambda_step, line, strict=False)
-    ]
-    return pd.DataFrame(rows, columns=["epoch", "layer", "component", "share"])
 
 
 def _explain_final(course: Course) -> str:

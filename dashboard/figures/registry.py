@@ -37,14 +37,8 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
-    *(
-        training_curves.LEARNING,
-        training_curves.LAMBDAS,
-        training_curves.PROGRESS,
-        lambdas.COURSE,
-        lambdas.SHARES,
-        lambdas.FINAL,
-    ),
+    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.PROGRESS),
+    *(lambdas.COURSE, lambdas.SHARES, lambdas.FINAL),
     *split_attention.ALL,
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),
     *(threshold_curves.ROC, threshold_curves.PR, threshold_curves.CALIBRATION, threshold_curves.COSTS),

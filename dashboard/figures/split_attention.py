@@ -1,6 +1,6 @@
 """Attention over a whole split: maps by layer and head, mass on kinds of tokens, distances, gates, importance."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -408,16 +408,16 @@ RECEIVED_IN_HEAD = make_interval_figure(
 )
 
 
+def _mark_difference(row: Row, is_clear: Callable[[Row], bool]) -> Mark:
+    low, high = row["interval"]
+    label = f"{signed(100 * row['value'], 1)} points ({signed(100 * low, 1)} to {signed(100 * high, 1)})"
+    return Mark(row["value"], low, high, tie=not is_clear(row), said=label)
+
+
 def build_importance_table(shown: SplitAttention) -> IntervalTable:
     """Build the table of what silencing each part changes, most costly first."""
     rows = sorted(shown.found["parts"], key=lambda row: (row["value"], -row["loss"]))
-
-    def mark(row: Row) -> Mark:
-        """Mark the difference of accuracy; grey if it is not significant after Holm."""
-        low, high = row["interval"]
-        label = f"{signed(100 * row['value'], 1)} points ({signed(100 * low, 1)} to {signed(100 * high, 1)})"
-        return Mark(row["value"], low, high, tie=row["p_holm"] >= findings.ALPHA, said=label)
-
+    mark = partial(_mark_difference, is_clear=lambda row: row["p_holm"] < findings.ALPHA)
     return IntervalTable(
         "Accuracy lost when a part is silenced",
         (
@@ -483,12 +483,7 @@ LAMBDA_COURSE: Figure[SplitAttention] = Figure(
 
 def build_effects_table(shown: SplitAttention) -> IntervalTable:
     """Build the table of what all parts of a kind together matter, such as every λ at 0."""
-
-    def mark(row: Row) -> Mark:
-        """Mark the difference of accuracy; grey if its interval includes 0."""
-        low, high = row["interval"]
-        return Mark(row["value"], low, high, tie=low <= 0 <= high)
-
+    mark = partial(_mark_difference, is_clear=lambda row: not row["interval"][0] <= 0 <= row["interval"][1])
     return IntervalTable(
         "Accuracy lost with all parts of a kind changed",
         (

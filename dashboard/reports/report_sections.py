@@ -1,6 +1,5 @@
 """Report sections about a run: run card, settings and data card; codebook, annotation codes and annotators."""
 
-import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ MOST_CLASSES = 12  # classes named in one line
 
 def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
     """Write the run card section of a report: the model, how it was trained, and how to train it again."""
-    config = record.config
+    config, groups = record.config, behavioral_tests.groups.find_groups(store, record.run, stored=True)
     known = {
         "Run": record.run,
         "Model": record.described,
@@ -70,7 +69,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Sweep": record.parent,
         "Data fingerprint": record.data_fingerprint,
         "Data preparation": "; ".join(record.data_notes),
-        "Groups of people": _describe_groups(record, store),
+        "Groups of people": "" if groups is None else behavioral_tests.groups.summarize_groups(groups),
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
     line, note = write_train_command(record, store)
@@ -79,14 +78,6 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
     notes = "".join(write_paragraph(each, "soft") for each in (note, same) if each)
     markup = f"{write_facts(known)}<h3>Train it again</h3>{again}{notes}"
     return Section(name, "Run card", record.parameters, "parameters", markup)
-
-
-def _describe_groups(record: RunRecord, store: RunStore) -> str:
-    """Say how far the run judges groups of people apart, if it was measured; empty where it does not apply."""
-    with contextlib.suppress(InputError):
-        found = behavioral_tests.groups.find_groups(store, record.run, stored=True)
-        return "not measured" if found is None else behavioral_tests.groups.summarize_groups(found)
-    return ""
 
 
 def _shorten_names(names: tuple[str, ...]) -> str:

@@ -131,9 +131,7 @@ def _rerun_on_change(before: str) -> None:
         st.rerun()
 
 
-STARTERS_APART = (
-    "All eight starters judge people by their group: in neutral sentences, groups of a kind differ by up to 75 points."
-)
+STARTERS_APART = "All eight starters judge people by their group: up to 75 points apart in neutral sentences."
 TITLE, QUESTION = "Behaviour tests", "Does it pass tests of basic skills?"
 
 

@@ -17,7 +17,7 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention import has_subtraction
-from dashboard.figures.figure import Figure, Source
+from dashboard.figures.figure import Source
 from dashboard.figures.lambdas import (
     COURSE,
     COURSE_READING,
@@ -96,15 +96,10 @@ def show_section(source: Source) -> dict[str, Table]:
         tables |= show_effects(source)
         own = Source(source.record, data)
         with contextlib.suppress(NotAvailable):
-            tables |= show_figures(own, *list_figures(source.record))
+            tables |= show_figures(own, *[SHARES] * own.record.config.model.attention.row_norm, COURSE, FINAL)
         if st.button("Compare λ with other runs", key="compare-lambdas"):
             state.open_page("lambdas")
     return {**tables, **_show_scalars(source.record)}
-
-
-def list_figures(record: RunRecord) -> list[Figure[Any]]:
-    """List the figures on a run's λ: where weights are divided by their sum, shares come first."""
-    return [*[SHARES] * record.config.model.attention.row_norm, COURSE, FINAL]
 
 
 def show_effects(source: Source) -> dict[str, Table]:

@@ -127,7 +127,7 @@ def test_kinds_of_groups_are_sorted_by_gap_and_unfold_to_rates():
     assert (first.id, second.id, len(others)) == ("kind disability", "kind age", 5)
     assert (first.cells["neutral"], first.cells["gap"].value, first.cells["gap"].tie) == ("1.00", 1.0, False)
     assert first.cells["gap"].color == LOOK.tokens.wrong and first.cells["mark"].dots == (0,) * 7 + (1,)
-    assert first.cells["name"].small.startswith("deaf, ") and others[0].cells["name"].small == "all alike"
+    assert first.cells["name"].small.startswith("deaf, ") and others[0].cells["name"].small == "Christian, atheist"
     assert others[0].cells["gap"].tie and others[0].cells["gap"].color == LOOK.tokens.right
     deaf = first.children[-1]
     assert (deaf.id, deaf.cells["neutral"], deaf.cells["blaming"]) == ("group deaf", "1.00", "1.00")
