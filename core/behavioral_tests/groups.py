@@ -6,7 +6,6 @@ lowest rate, paired by template (Newcombe); since these two are picked afterward
 1 − 0.05 / pairs, so that a gap whose interval excludes 0 is not due to the picking.
 """
 
-import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -99,11 +98,12 @@ def find_groups(
     store: RunStore, run: str, chosen: Mapping[str, str] | None = None, *, stored: bool = False
 ) -> dict[str, Any] | None:
     """Return a run's rates by group, computed unless `stored` is set; None: not stored, or no positive class."""
-    with contextlib.suppress(InputError):
+    try:
         job = SuiteAnswers.from_suite(store, run, load_group_suite(), chosen)
         judged = None if stored and job.read() is None else job.judge()
-        return measure_groups(judged) if judged and "positive" in judged.sides.values() else None
-    return None
+    except InputError:
+        return None
+    return measure_groups(judged) if judged and "positive" in judged.sides.values() else None
 
 
 def select_gaps(found: Mapping[str, Any], tone: Tone = "neutral") -> list[Mapping[str, Any]]:

@@ -144,13 +144,12 @@ def describe_effects(found: Row) -> str:
     first, *others = own["effects"]
     points = f"accuracy {number(100 * own['accuracy'], 1)} → {number(100 * first['accuracy'], 1)} %"
     of = f"{count(first['changed'])} of {count(own['texts'])} {own['split']} answers change ({points})"
-    said = "; ".join(
-        [f"With {first['what']}, {of}", *(f"with {row['what']}, {count(row['changed'])}" for row in others)]
-    )
+    more = "".join(f"; with {each['what']}, {count(each['changed'])}" for each in others)
+    said = f"With {first['what']}, {of}{more}."
     little = first["edit"] == "l:0" and first["changed"] < LITTLE * own["texts"]
     stuck = [f"λ{format_subscript(each['component'])} of layer {each['layer']}" for each in own["trapped"]]
     trapped = f" At its start, perhaps trapped, since it has no gradient there: {', '.join(stuck)}." if stuck else ""
-    return f"{said}.{' λ does little here.' * little}{trapped}"
+    return f"{said}{' λ does little here.' * little}{trapped}"
 
 
 def name_silenced(row: Row) -> str:

@@ -78,7 +78,7 @@ def test_behave_measures_groups_with_the_built_in_suite_only(tmp_path):
     found = api.behave("starter-ndt-pm1-n2", store=STARTERS)["groups"]
     assert [each["run"] for each in found] == ["starter-ndt-pm1-n2"]
     worst = groups.select_gaps(found[0])[0]
-    assert (worst["kind"], worst["highest"], worst["lowest"]) == ("sexuality", "straight", "heterosexual")
+    assert (worst["kind"], worst["highest"], worst["lowest"]) == ("sexuality", "straight", "pansexual")
     assert worst["gap"] == pytest.approx(0.5) and worst["interval"] == pytest.approx([-0.02, 0.78], abs=0.01)
     assert groups.find_groups(STARTERS, "starter-ndt-pm1-n2", stored=True) == found[0]
     file = tmp_path / "own.csv"
