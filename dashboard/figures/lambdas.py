@@ -403,9 +403,8 @@ def draw_shares(track: Track, look: Look) -> go.Figure:
         figure.add_scatter(x=x, y=line, name=name, **style, **at)
         middle = sum(shares[layer, j][-1] for j in range(i)) + line[-1] / 2
         _name_line(figure, x[-1], middle, f"{name} {number(100 * line[-1], 0)}", look, at)
-    epochs = track.curves.epochs
-    ticks = list(range(0, epochs + 1, max(1, -(-epochs // 8))))
-    figure.update_xaxes(title="epoch", range=[0, epochs * ROOM], tickvals=ticks)
+    ticks = list(range(0, track.curves.epochs + 1, max(1, -(-track.curves.epochs // 8))))
+    figure.update_xaxes(title="epoch", range=[0, track.curves.epochs * ROOM], tickvals=ticks)
     figure.update_yaxes(range=[0, 1], tickvals=[0, 0.5, 1])
     return figure.build_figure()
 
