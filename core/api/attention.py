@@ -27,14 +27,15 @@ def attend(
 ) -> dict[str, Any]:
     """Measure what attention does over a whole split, and what each part of the model is needed for.
 
-    Three steps, each stored with the run: the maps of each text; the importance of parts, which predicts the texts
-    again with each part silenced; words, by the effect of deleting them. Layers and heads count from 1, components from
-    0, as in --edit. To replace a word in all texts: sentiscope errors RUN --replace OLD=NEW.
+    Four steps, each stored with the run: the maps of each text; the importance of parts, which predicts the texts
+    again with each part silenced; words, by the effect of deleting them; and effects, with all parts of a kind changed
+    together, such as every λ at 0. Layers and heads count from 1, components from 0, as in --edit. To replace a word in
+    all texts: sentiscope errors RUN --replace OLD=NEW.
 
     Args:
         limit: The number of texts, a stratified sample with seed 0; the steps after the maps read 300 of them at most.
         against: A run to compare the deviation of attention with, on the same texts.
-        only: One step: maps, importance or words; default: all.
+        only: One step: maps, importance, words or effects; default: all.
         each_map: Also silence each component in each head.
 
     Returns:
@@ -43,7 +44,8 @@ def attend(
         outside the lexicon): as in `core.interpret.split_attention.describe_split`, each row with `value`, `interval`
         and, where there is one, `control`; `deviation` with `against`: the difference from the other run; `examples`:
         texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`;
-        `words`: `texts` and `rows` as of `core.interpret.word_effects.measure_words`. A step that was left out is None.
+        `words`: `texts` and `rows` as of `core.interpret.word_effects.measure_words`; `effects`: as
+        `core.runs.part_importance.measure_effects`. A step that was left out is None.
     """
     store = store or RunStore()
     if only not in ("", *attention_files.STEPS):
@@ -51,13 +53,13 @@ def attend(
     if against and only not in ("", attention_files.MAPS):
         raise InputError(f"--against compares maps: leave --only {only} out")
     maps: dict[str, Any] = {}
-    others = dict.fromkeys((attention_files.IMPORTANCE, attention_files.WORDS))
+    others = dict.fromkeys(attention_files.STEPS[1:])
     if only in ("", attention_files.MAPS):
         maps = _read_maps(store, run, split, limit, on_progress)
         if against:
             other = _read_maps(store, against, split, limit, on_progress)
             maps = {**maps, "deviation": attention_files.compare_deviation(maps, other)}
-    for analysis in (attention_files.PartImportance, attention_files.WordEffects):
+    for analysis in (attention_files.PartImportance, attention_files.WordEffects, attention_files.PartEffects):
         if only in ("", analysis.name):
             mapped = each_map and analysis.name == attention_files.IMPORTANCE
             here = analysis.from_run(store, run, split, limit, each_map=mapped)
@@ -88,6 +90,7 @@ def print_attend(result: dict[str, Any]) -> None:
     read = [plural(result["texts"], "text")] if result.get("texts") else []
     read += [f"{plural(importance['texts'], 'text')} with parts silenced"] if importance else []
     read += [f"{plural(result['words']['texts'], 'text')} without each word"] if result["words"] else []
+    read += [f"{plural(result['effects']['texts'], 'text')} with parts of a kind changed"] if result["effects"] else []
     say(f"{result['run']}, {result['split']}: {'; '.join(read)}, 95 % intervals over texts")
     for name, sentence in result["findings"].items():
         say(sentence, head=f"{name}: ")

@@ -418,7 +418,8 @@ def behave(
 ) -> dict[str, Any]:
     """Measure how often runs fail behavioural tests of each capability (negation, vocabulary …).
 
-    The answers of a run are stored in the cache of the machine, so that no model answers the same tests twice.
+    With the built-in suite, also how often a run calls sentences about people of different groups positive. Answers are
+    stored in the cache of the machine, so that no model answers the same tests twice.
 
     Args:
         run: Finished runs with one label per text.
@@ -439,6 +440,8 @@ def behave(
         `differences`, for each `capability` and pair of runs: `difference` (failure rate of `first` minus `second`),
         `p`, `p_holm` (Holm over all tests), `interval` (at the level of its Holm step) and `differ`: whether `p_holm`
         is below 0.05, exactly if the interval excludes 0.
+        `groups`: for each run with a positive class, as `core.behavioral_tests.groups.measure_groups`; empty with a
+        suite of your own.
     """
     store, names = options.get_store((run, *others), store), list(dict.fromkeys(options.get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
@@ -446,7 +449,8 @@ def behave(
     behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)
     asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
-    return {**found, "suite": {"file": str(suite), **found["suite"]}}
+    groups = [] if suite else [behavioral_tests.groups.find_groups(store, each, rename) for each in names]
+    return {**found, "suite": {"file": str(suite), **found["suite"]}, "groups": [each for each in groups if each]}
 
 
 def print_behave(result: dict[str, Any]) -> None:
@@ -467,6 +471,10 @@ def print_behave(result: dict[str, Any]) -> None:
         apart.setdefault((each["first"], each["second"]), []).extend([each["capability"]] * each["differ"])
     for (first, second), where in apart.items():
         say(f"{first} and {second} differ on {', '.join(where) or 'nothing beyond chance'}.")
+    for each in result["groups"]:
+        say(behavioral_tests.groups.summarize_groups(each), head="Groups of people: ")
+    if result["groups"]:
+        tabulate(behavioral_tests.groups.list_gap_rows(result["groups"]), ("kind", *names))
     say("--json has every test and every failing sentence.")
 
 

@@ -14,7 +14,7 @@ from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count, format_decimals
+from core.formatting import count, format_decimals, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
@@ -295,7 +295,9 @@ def print_inspect(result: dict[str, Any]) -> None:
         maps = "--json shows the maps" if any(layer["combined"][0]) else "no maps of this text"
         taken = " ".join(map(format_decimals, layer["cancelled"])) if any(layer["cancelled"] or ()) else ""
         held = f"{plural(components, 'component')} x {plural(heads, 'head')}"
-        say(f"layer {number}: {held}{taken and f'; cancelled {taken}'}; {maps}")
+        even = ", ".join(map(whole_percent, layer["entropy"] or ()))
+        parts = [held, *[f"cancelled {taken}"] * bool(taken), *[f"entropy {even} of uniform"] * bool(even), maps]
+        say(f"layer {number}: {'; '.join(parts)}")
 
 
 def print_steps(result: dict[str, Any]) -> None:

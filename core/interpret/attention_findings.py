@@ -6,6 +6,7 @@ from typing import Any
 from core.formatting import count, format_p, format_subscript, number, percent, signed, whole_percent
 
 ALPHA = 0.05
+LITTLE = 0.05  # share of answers; a λ whose absence changes fewer does little
 Row = Mapping[str, Any]
 
 
@@ -137,6 +138,20 @@ def describe_importance(found: Row) -> str:
     return f"{said} ({signed(low, 1)} to {signed(high, 1)}, p {format_p(worst['p_holm'])}). {of}"
 
 
+def describe_effects(found: Row) -> str:
+    """Say how many answers change with all parts of a kind changed at once, such as every λ at 0."""
+    own = found["effects"]
+    first, *others = own["effects"]
+    points = f"accuracy {number(100 * own['accuracy'], 1)} → {number(100 * first['accuracy'], 1)} %"
+    of = f"{count(first['changed'])} of {count(own['texts'])} {own['split']} answers change ({points})"
+    more = "".join(f"; with {each['what']}, {count(each['changed'])}" for each in others)
+    said = f"With {first['what']}, {of}{more}."
+    little = first["edit"] == "l:0" and first["changed"] < LITTLE * own["texts"]
+    stuck = [f"λ{format_subscript(each['component'])} of layer {each['layer']}" for each in own["trapped"]]
+    trapped = f" At its start, perhaps trapped, since it has no gradient there: {', '.join(stuck)}." if stuck else ""
+    return f"{said}{' λ does little here.' * little}{trapped}"
+
+
 def name_silenced(row: Row) -> str:
     """Return a silenced part in words, with the way of silencing if it is not zero."""
     of = {"gates": "the gates of ", "lexical": "the lexical term of "}.get(row["kind"], "")
@@ -190,6 +205,7 @@ SECTIONS: dict[str, Callable[[Row], str]] = {
     "neutral": describe_neutral,
     "importance": describe_importance,
     "words": describe_words,
+    "effects": describe_effects,
 }
 
 

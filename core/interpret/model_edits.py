@@ -320,6 +320,16 @@ def _split_parts(text: str) -> Iterator[str]:
     return (part.strip() for part in text[:LONGEST].split(",") if part.strip())
 
 
+def refuse_words(text: str) -> None:
+    """Raise an InputError if a line of model edits names a word or token, which other texts do not have."""
+    for part in _split_parts(text):
+        if _GATE.fullmatch(part) or "=" in part:
+            raise InputError(
+                f"--edit {part:.40}: this names a word of one text; an edit of many texts names parts of the model, "
+                "such as h1.2, c1.1, l:0, s1, t:0.5 or pos:off"
+            )
+
+
 def get_editable(model: ModelConfig, learned: LearnedLambdas) -> Editable:
     """Return which parts of a model can be edited for any text."""
     attention = model.attention

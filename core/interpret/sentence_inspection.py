@@ -131,6 +131,20 @@ class SentenceView:
             return None
         return compute_cancellation(found.components[..., :tokens, :tokens], found.coefficients[..., :tokens])
 
+    def measure_entropy(self, layer: int) -> np.ndarray | None:
+        """Return the entropy of each map (N,) as a share of uniform attention, mean over heads and queries.
+
+        None without maps or a query with two keys, or if the model reads padding, which is folded into one token.
+        """
+        found, length = self.layers[layer], len(self.tokens)
+        if self.too_long or self.filled or length < 2:
+            return None
+        valid = np.full(length, length) if found.support is None else found.support.sum(-1)
+        maps = found.components[..., valid > 1, :]
+        entropy = -(maps * np.log(maps, where=maps > 0, out=np.zeros_like(maps))).sum(-1)
+        share: np.ndarray = (entropy / np.log(valid[valid > 1])).mean((1, 2))
+        return share
+
     @property
     def too_long(self) -> bool:
         """Return whether the text is too long for attention maps."""
@@ -281,7 +295,8 @@ def to_json_data(view: SentenceView) -> dict[str, Any]:
 
     `padding` is null if padding is masked. If the model reads it, its `places` are folded into the last row and column
     of every map; `weight` (layers, heads) is its weight in the combined map, mean over all queries. `cancelled` is the
-    share of each head's weight that cancels between its components.
+    share of each head's weight that cancels between its components, `entropy` that of each component as a share of
+    uniform attention, mean over heads and queries.
     """
 
     def to_lists(values: np.ndarray | None) -> Any:
@@ -303,6 +318,7 @@ def to_json_data(view: SentenceView) -> dict[str, Any]:
                 "coefficients": to_lists(layer.coefficients),
                 "combined": to_lists(layer.combined),
                 "cancelled": to_lists(view.measure_cancellation(number)),
+                "entropy": to_lists(view.measure_entropy(number)),
                 "gates": to_lists(layer.gates),
                 "temperature": layer.temperature,
                 "terms": {name: to_lists(term) for name, term in layer.terms.items()},

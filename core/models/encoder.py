@@ -14,6 +14,7 @@ from core.models.attention import Attention, AttentionCore
 from core.models.attention_config import Lexical
 from core.models.dropout import Dropout
 from core.models.head import Head
+from core.models.mixing import Additive
 from core.models.positions import (
     CLASS_TAG,
     MARK,
@@ -235,6 +236,11 @@ class EncoderClassifier(nn.Module):
     def get_lambdas(self) -> list[Tensor | None]:
         """Return the map weights λ of each layer, (N-1, S); None if they depend on the input, empty for one map."""
         return [attention.mixing.get_lambdas() for attention in self._attentions] if "lambda" in self.provides else []
+
+    def find_trapped_lambdas(self) -> list[tuple[int, int]]:
+        """Return the (layer, map) of each λ that is at its start and has no gradient there, counted from 0."""
+        found = [(each.index, each.mixing) for each in self._attentions if isinstance(each.mixing, Additive)]
+        return [(at, i) for at, own in found for i, stuck in enumerate(own.find_trapped().tolist(), 1) if stuck]
 
     def name_lambda_parameters(self) -> set[str]:
         """Return the names of the parameters of the map weights λ, which have no weight decay (NDT paper, training)."""

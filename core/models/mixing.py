@@ -15,6 +15,7 @@ from core.models.attention_config import ADDITIVE, DIFFERENTIAL, OF_TOKEN, Const
 from core.models.trace import SILENT, Record
 
 LAMBDA_STD = 0.02
+NEAR_ZERO = LAMBDA_STD / 10  # root mean square of a vector's entries, below which λ hardly has a gradient
 _CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {
     "01": torch.sigmoid,
     "pm1": torch.tanh,
@@ -137,6 +138,14 @@ class Additive(nn.Module):
     def get_lambdas(self) -> Tensor | None:
         """Return the weights λ of all attention maps but the first, (N-1, S); None if they depend on the input."""
         return None if self.from_input else self._compute_lambda(self.lambda_k)
+
+    def find_trapped(self) -> Tensor:
+        """Return which λ, (N-1,) bool, are at their start β and have no gradient there: f(q) and f(k) are near 0."""
+        if self.from_input or isinstance(self.beta, nn.Parameter):  # λ moves with the token, or with β
+            return torch.zeros(len(self.alpha), dtype=torch.bool)
+        f = _CONSTRAIN[self.constraint]
+        sizes = torch.stack([f(each).square().mean(-1).sqrt() for each in (self.lambda_q, self.lambda_k)])
+        return (sizes < NEAR_ZERO).all(0).any(-1)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """Return the coefficients 1, λ_1 … λ_{N-1} of the attention maps, constant or for each token of x."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 FOLDER = "attention"
 LIMIT, MOST = 500, 5000  # texts by default, and at most
-SILENCED = 300  # texts of the steps that predict again, at most
-MAPS, IMPORTANCE, WORDS = STEPS = "maps", "importance", "words"
+SILENCED = 300  # texts of importance and words, at most
+MAPS, IMPORTANCE, WORDS, EFFECTS = STEPS = "maps", "importance", "words", "effects"
 
 
 def check_attention(record: RunRecord) -> None:
@@ -54,7 +54,7 @@ class AttentionAnalysis(Analysis[dict[str, Any]]):
             raise InputError(f"--limit {limit}: a number of texts from 1 to {MOST}")
         record, folder, split = store.read(run), store.get_path(run), split or "test"
         check_attention(record)
-        limit = limit if cls.name == MAPS else min(limit, SILENCED)
+        limit = limit if cls.name in (MAPS, EFFECTS) else min(limit, SILENCED)
         weights = hash_weights(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
         about = {"version": cls.VERSION, "name": cls.name, "weights": weights, "answering": record.answering}
         about |= {"data": record.data_fingerprint, "config": record.config.data, "split": split, "limit": limit}
@@ -139,6 +139,24 @@ class WordEffects(AttentionAnalysis):
 
         texts = given.rows["text"].tolist()
         return {"texts": len(texts), "rows": measure_words(loaded.make_reader(), texts, tell)}
+
+
+@dataclass(frozen=True)
+class PartEffects(AttentionAnalysis):
+    """How many answers of a run change on a split with all parts of a kind changed at once, such as every λ at 0."""
+
+    name = EFFECTS
+    offer = Offer(
+        "Does it matter?",
+        "Switching off all parts of a kind",
+        "The effect could not be measured",
+        "Predicts up to 500 texts with every λ, gate, lexical term and head switched off. Takes some seconds.",
+    )
+
+    def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:
+        from core.runs.part_importance import measure_effects
+
+        return measure_effects(loaded, given, tell)
 
 
 def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:

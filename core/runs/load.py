@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import os
@@ -27,7 +28,7 @@ from core.interpret.ablation import LambdaCurves, compute_lambda_curves
 from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
 from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.model_edits import UNCHANGED as NO_EDITS
-from core.interpret.model_edits import Editable, Edits, get_text_editable
+from core.interpret.model_edits import Editable, Edits, get_text_editable, refuse_words
 from core.interpret.sentence_inspection import SentenceView, inspect_text
 from core.models.builder import Model, build_model
 from core.models.capabilities import HEAD, list_spaces
@@ -195,7 +196,8 @@ class LoadedRun:
         return self._copy(model=model.requires_grad_(False))
 
     def edit_all(self, line: str) -> LoadedRun:
-        """Return the run with an edit in all its predictions; InputError: the edit names a token."""
+        """Return the run with an edit in all its predictions; InputError: the edit names a word or token."""
+        refuse_words(line)
         editable = self.get_editable(self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
         edits = dataclasses.replace(editable, gated=0).parse_edits(line)
         return self.read_step(edits.step)._copy(edits=edits)
@@ -204,13 +206,28 @@ class LoadedRun:
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
     ) -> LambdaCurves:
         """Return the log-odds of a class as each map weight λ varies over its range; `change` is applied as well."""
-        first = next(iter(read_history(self.folder / HISTORY).rows), {})
-        starts = first.get("lambda") or () if first.get("step") == 0 else ()
-        known = () if any(value is None for layer in starts for value in layer) else starts
-        attention = self.record.config.model.attention
+        attention, starts = self.record.config.model.attention, self.read_first_lambdas()
         return compute_lambda_curves(
-            self.make_reader(), text, attention, target, starts=known, change=change or UNCHANGED, unmixed=unmixed
+            self.make_reader(), text, attention, target, starts=starts, change=change or UNCHANGED, unmixed=unmixed
         )
+
+    def read_first_lambdas(self) -> Sequence[Sequence[float]]:
+        """Return each map weight λ before training, by layer and map (mean over heads); empty if it was not logged."""
+        first = next(iter(read_history(self.folder / HISTORY).rows), {})
+        starts: Sequence[Sequence[float]] = first.get("lambda") or () if first.get("step") == 0 else ()
+        return () if any(value is None for layer in starts for value in layer) else starts
+
+    def flatten_head(self, part: Literal["branches", "attention"]) -> LoadedRun:
+        """Return a copy of the run whose head has convolutions of output 0, or attention with equal weights."""
+        model = copy.deepcopy(self.model)
+        head: Any = model.head
+        if part == "branches":  # with factor and bias 0, norm and ReLU give 0
+            silent = [each for branch in head.branches.values() for each in (branch.norm.weight, branch.norm.bias)]
+        else:  # with queries 0, all scores are 0
+            silent = [head.attention.query.weight, head.attention.query.bias]
+        for each in silent:
+            each.data.zero_()
+        return self._copy(model=model)
 
     def copy_with_progress(self, tell: OnProgress) -> LoadedRun:
         """Return a copy of the loaded run that reports progress to `tell`; an exception from `tell` stops the work."""

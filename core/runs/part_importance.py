@@ -90,13 +90,11 @@ class _SplitScorer:
         scores = answers.to_scores(METRICS[record.task])
         return _Scored(np.asarray(scores.correct) > 0, compute_losses(self.labels, chances), scores.answers)
 
-    def spread_gates(self, layer: int, value: float) -> list[Intervention]:
-        """Return, for each text, the intervention that sets the gates of all its tokens to a value."""
+    def spread_gates(self, layers: Sequence[int], value: float) -> list[Intervention]:
+        """Return, for each text, the intervention that sets the gates of all its tokens in some layers to a value."""
         first = cast(EncoderClassifier, self.loaded.model).first
-        return [
-            replace(UNCHANGED, gates=tuple((layer, place, value) for place in range(first, first + int(length))))
-            for length in self.tokens.lengths
-        ]
+        places = (range(first, first + int(length)) for length in self.tokens.lengths)
+        return [replace(UNCHANGED, gates=tuple((at, i, value) for at in layers for i in own)) for own in places]
 
 
 def compute_losses(labels: np.ndarray, chances: np.ndarray) -> np.ndarray:
@@ -143,7 +141,7 @@ def measure_importance(
     for number, each in enumerate(silencings, 1):
         report(number, f"silencing {each.part}")
         value = 1.0 if each.how == "open" else levels.get(each.layer - 1, 1.0)
-        change = each.change or reader.spread_gates(each.layer - 1, value)
+        change = each.change or reader.spread_gates([each.layer - 1], value)
         rows.append(_describe_silencing(each, whole, reader.score(change), resamples))
     for row, p in zip(rows, adjust_holm(np.array([row["p"] for row in rows])).tolist(), strict=True):
         row["p_holm"] = p
@@ -164,13 +162,75 @@ def measure_importance(
     }
 
 
+def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda what, share: None) -> dict[str, Any]:
+    """Measure how many answers change on labelled rows with all parts of one kind changed at once.
+
+    InputError: the model has no attention.
+
+    Returns:
+        `texts`, `split`, `accuracy`, `log_loss` as trained; `effects`: `what` in words, `edit` (the same as an edit;
+        empty if there is none), and as in `measure_importance` `accuracy`, `log_loss`, `changed`, `value`, `interval`,
+        `p`, `loss`, `loss_interval`; `trapped`: `layer` and `component` of each λ at its start without a gradient.
+    """
+    model = loaded.model
+    if not isinstance(model, EncoderClassifier):
+        raise InputError(f"run '{loaded.record.run}' has no attention, so nothing can be switched off")
+    tell("predicting as trained", 0.0)
+    reader, changes = _SplitScorer(loaded, given), _list_joint_changes(loaded)
+    whole, rows = reader.score(None), []
+    resamples = np.concatenate(list(draw_resamples(len(whole.right), SEED))) / len(whole.right)
+    for number, (what, edit, of, change) in enumerate(changes, 1):
+        tell(f"with {what}", number / (1 + len(changes)))
+        asked = reader if of is loaded else _SplitScorer(of, given)
+        found = asked.score(reader.spread_gates(range(len(model.layers)), 1.0) if change is None else change)
+        rows.append({"what": what, "edit": edit, **_describe_change(whole, found, resamples)})
+    return {
+        "texts": len(whole.right),
+        "split": given.split,
+        "accuracy": float(whole.right.mean()),
+        "log_loss": float(whole.loss.mean()),
+        "effects": rows,
+        "trapped": [{"layer": layer + 1, "component": i} for layer, i in model.find_trapped_lambdas()],
+    }
+
+
+def _list_joint_changes(loaded: LoadedRun) -> list[tuple[str, str, LoadedRun, Intervention | None]]:
+    """Return the changes of all parts of a kind, each in words, as an edit, with its run; None: all gates open."""
+    model, found = cast(EncoderClassifier, loaded.model), list[tuple[str, str, LoadedRun, Intervention | None]]()
+    layers, every = range(len(model.layers)), product(range(len(model.layers)), range(model.heads))
+    if "lambda" in model.provides:
+        found.append(("every λ at 0", "l:0", loaded, replace(UNCHANGED, lambda_scale=0.0)))
+        if starts := loaded.read_first_lambdas():
+            values = tuple((at, i, value) for at, row in enumerate(starts) for i, value in enumerate(row, 1))
+            edit = ",".join(f"l{at + 1}c{i}:{value:.4f}" for at, i, value in values)
+            found.append(("every λ back at its start", edit, loaded, replace(UNCHANGED, lambdas=values)))
+    if "gates" in model.provides:
+        found.append(("all gates open", "", loaded, None))
+    if model.lexical != "none":
+        edit = ",".join(f"s{at + 1}" for at in layers)
+        found.append(("σ off in all layers", edit, loaded, replace(UNCHANGED, lexical_off=frozenset(layers))))
+    if "branches" in model.provides:
+        found.append(("the head's convolutions at 0", "", loaded.flatten_head("branches"), UNCHANGED))
+    if "head-maps" in model.provides:
+        found.append(("the head's attention uniform", "", loaded.flatten_head("attention"), UNCHANGED))
+    off = frozenset(every)
+    edit = ",".join(f"h{at + 1}.{head + 1}" for at, head in sorted(off))
+    return [*found, ("all heads off", edit, loaded, replace(UNCHANGED, heads_off=off))]
+
+
 def _describe_silencing(each: Silencing, whole: _Scored, found: _Scored, resamples: np.ndarray) -> dict[str, Any]:
+    return {
+        **{"part": each.part, "kind": each.kind, "how": each.how},
+        **{"layer": each.layer, "head": each.head, "component": each.component},
+        **_describe_change(whole, found, resamples),
+    }
+
+
+def _describe_change(whole: _Scored, found: _Scored, resamples: np.ndarray) -> dict[str, Any]:
     more, less = int((found.right & ~whole.right).sum()), int((whole.right & ~found.right).sum())
     right, loss = found.right.astype(float) - whole.right, found.loss - whole.loss
     changed = found.answers != whole.answers
     return {
-        **{"part": each.part, "kind": each.kind, "how": each.how},
-        **{"layer": each.layer, "head": each.head, "component": each.component},
         "accuracy": float(found.right.mean()),
         "log_loss": float(found.loss.mean()),
         "changed": int((changed if changed.ndim == 1 else changed.any(1)).sum()),

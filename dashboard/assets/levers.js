@@ -29,7 +29,7 @@ export default function ({ data, parentElement, send }) {
 
   const button = (cell) => {
     const made = make("button", {
-      type: "button", class: cell.away ? "away" : "", style: `background-color:${cell.colour};color:${cell.ink}`,
+      type: "button", class: `${cell.away ? "away " : ""}${cell.measured}`, style: `background-color:${cell.colour};color:${cell.ink}`,
       "aria-pressed": cell.off, "aria-label": cell.about, title: cell.about, "data-id": Object.keys(cell.parts).join(),
     }, cell.push);
     made.onclick = () => move(Object.fromEntries(Object.entries(cell.parts).map(([key, part]) => [key, cell.off ? null : part])));
@@ -81,7 +81,7 @@ export default function ({ data, parentElement, send }) {
     const marks = [["learned", lever.learned], ["zero", 0], ...(curve && curve.start !== null ? [["start", curve.start]] : [])];
     const track = make("i", { class: curve ? "curve" : "" }, ...(curve ? [path(lever, curve)] : []),
       ...marks.map(([name, value]) => make("s", { class: name, style: `--x:${share(lever, value)}` })), dot, input);
-    return make("label", { class: `lever${lever.moved ? " moved" : ""}` },
+    return make("label", { class: `lever${lever.moved ? " moved" : ""} ${lever.measured ?? ""}` },
       make("span", { "aria-hidden": "true", "data-mark": "value" }, lever.label, shown), track);
   };
   const path = (lever, curve) => {

@@ -5,12 +5,13 @@ A part that is switched off (`silent` in links) outputs zero, or at every token 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from core.exceptions import InputError, NotAvailable
 from core.formatting import format_subscript, number, signed
 from core.interpret.model_edits import COLDEST, HOTTEST, LARGEST, STRONGEST, Editable, Edits, get_text_editable
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
@@ -20,6 +21,7 @@ from dashboard.figures.attention import describe_difference, has_subtraction, na
 from dashboard.figures.attention_heads import LAYER, get_layer, read_attention
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, QuietOption, Source
+from dashboard.figures.split_attention import read_importance
 from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.word_attributions import TOWARDS, find_full_color, get_target_class, make_ramps, shade_push
 
@@ -38,11 +40,31 @@ STEP = 0.01  # of a slider
 LONG = 8  # letters of a word above a gate
 Place = tuple[str, int, int | None, int | None, int | None]
 """Kind of a model part, with its layer, head, component and token; None if the part has none."""
+CLEAR, IDLE = "clear", "idle"
+MEASURED = {CLEAR: "; costs accuracy in this run", IDLE: "; no measured effect in this run"}
+
+
+def read_measured(source: Source) -> dict[str, str]:
+    """Return which parts, as edits, cost accuracy in the run's stored importance, and which have no measured effect."""
+    try:
+        rows = read_importance(source).found["parts"]
+    except (NotAvailable, InputError):
+        return {}
+    found = dict[str, str]()
+    for row in (row for row in rows if row["how"] == ZERO):
+        if row["interval"][1] < 0:
+            found[row["part"]] = CLEAR
+        elif all(low <= 0 <= high for low, high in (row["interval"], row["loss_interval"])):
+            found[row["part"]] = IDLE
+    return found
+
+
 SILENT = QuietOption(
     "silent",
     "A switched-off part outputs",
     lambda source: (ZERO, MEAN),
     "zero: nothing; mean: its mean over the words, so that its effect on the text as a whole stays.",
+    version=lambda source: str(len(read_measured(source))),  # importance may be measured later
 )
 
 
@@ -61,6 +83,7 @@ class Levers:
     edits: Edits
     layer: int  # shown on the page, from 0
     mean: bool  # an ablated part outputs its mean, not zero
+    measured: Mapping[str, str]  # part as an edit → `clear` or `idle`, by its stored importance in this run
 
     def get_effect(self, part: PartEffect) -> float:
         """Return how far a class's log-odds fall when a model part is set to zero, or to its mean if chosen."""
@@ -76,7 +99,8 @@ def read_levers(source: Source) -> Levers:
     parts, untouched = (source.reader.parts(*of, edits), before) if edits else (before, None)
     curves = source.reader.lambdas(*of, edits) if can.components > 1 else None
     learned, mean = get_learned_lambdas(then, has_subtraction(record)), source.get_choice(SILENT) == MEAN
-    return Levers(record, trained, view, parts, untouched, curves, can, learned, edits, get_layer(source), mean)
+    layer, measured = get_layer(source), read_measured(source)
+    return Levers(record, trained, view, parts, untouched, curves, can, learned, edits, layer, mean, measured)
 
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
@@ -85,10 +109,13 @@ def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()
     curve = next((each for each in found if (each.layer, each.component) == (at, component)), None)
+    measured = shown.measured.get(f"c{at + 1}.{component}", "")
     return {
         "part": f"l{at + 1}c{component}",
         "label": f"λ{format_subscript(component)}",
-        "about": f"λ{format_subscript(component)} of layer {at + 1}, learned {number(own, 2)}{mean}",
+        "about": f"λ{format_subscript(component)} of layer {at + 1}, learned {number(own, 2)}{mean}"
+        + MEASURED.get(measured, ""),
+        "measured": measured,
         **{"low": shown.allowed.low, "high": shown.allowed.high, "step": STEP},
         "learned": round(own, 2),
         "value": round(own * shown.edits.factor if now is None else now, 2),
@@ -175,11 +202,13 @@ class _Painter:
         push = self.shown.get_effect(part)
         plain = abs(push) < 0.5 / 10**self.digits
         behind = ":mean" if self.shown.mean else ""
-        cell = {
+        cell: Cells = {
             "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
             "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
             **{"off": bool(how), "about": self._describe_part(name, part, self.before.get(place), how)},
+            "measured": (measured := self.shown.measured.get(keys[0], "") if len(keys) == 1 else ""),
         }
+        cell["about"] += MEASURED.get(measured, "")
         return [cell | shade_push(push, self.top, self.ramps, self.tokens)]
 
     def _describe_part(self, name: str, part: PartEffect, trained: PartEffect | None, how: str) -> str:
@@ -200,6 +229,7 @@ def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) ->
 def _draw_levers(shown: Levers, look: Look) -> Component:
     t, paint = look.tokens, _Painter(shown, look.tokens)
     drag = "; drag λ" if shown.allowed.components > 1 else ""
+    measured = " Thick frame: needed in this run; dotted: no measured effect." if shown.measured else ""
     what = "answer" if shown.record.task == "single" else "most probable label"
     said = describe_difference(shown.trained, shown.view, what) if shown.edits else ""
     if look.projector and shown.edits:  # one line
@@ -212,7 +242,7 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
         "changed": shown.edits.describe_changes(),
         "note": "after your changes" if shown.edits else "",
         "said": said,
-        "hint": f"Click a part to {'leave its mean' if shown.mean else 'switch it off'}{drag}.",
+        "hint": f"Click a part to {'leave its mean' if shown.mean else 'switch it off'}{drag}.{measured}",
         "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
         "full": _write_legend(shown, paint.top),
         "brief": look.projector,
@@ -263,7 +293,9 @@ def _build_lexicon_cells(shown: Levers, paint: _Painter, at: int) -> list[Cells]
 def _build_layer_rows(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits = shown.allowed, shown.edits
     above = [describe_lambda(shown, at, component) for component in range(1, can.components)]
-    yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *above, None]}
+    normed = shown.record.config.model.attention.row_norm
+    first = number(float(shown.view.layers[at].coefficients[0].mean()), 2) if normed else "1"
+    yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": [f"weight {first}", *above, None]}
     whole = _build_head_cells(shown, paint, at)
     for head in range(can.heads):
         cells = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.exceptions import NotAvailable
-from core.formatting import count, whole_percent
+from core.formatting import count, format_subscript, whole_percent
 from core.interpret.model_edits import UNCHANGED, Edits
 from dashboard.figures import attention
 from dashboard.figures.attention import SCALES, WINDOW, build_map_rows, draw_map_grid, has_subtraction, scale_row
@@ -264,6 +264,10 @@ def _write_lines_reading(lines: Lines) -> str:
     if taken is not None:
         ends = f" ({whole_percent(taken.min())} to {whole_percent(taken.max())} by head)" if len(taken) > 1 else ""
         sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels out{ends}."
+    even = lines.shown.view.measure_entropy(lines.shown.layer)
+    if even is not None and len(even) > 1:  # one number tells why a map does nothing: 99 % is an average of the words
+        maps = (f"A{format_subscript(i)} {whole_percent(share)}" for i, share in enumerate(even.tolist()))
+        sign += f" Entropy (share of uniform): {', '.join(maps)}."
     return f"Darker line: more attention.{sign}{lines.window}"
 
 

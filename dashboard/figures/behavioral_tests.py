@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
+from core.behavioral_tests.groups import TONES, WIDE, select_gaps, summarize_groups, write_gap
 from core.behavioral_tests.report import TOLERATED, build_report
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
 from core.behavioral_tests.suite_predictions import SuitePrediction, SuiteResult
@@ -271,4 +272,56 @@ FAILING = Figure(
     ),
     reading="Per run: probability of the expected answer, or its answers if compared.",
     tables=lambda found: {"Failing": build_failures_table(found).drop(columns="text")},
+)
+
+
+def build_group_marks(found: Mapping[str, Any], tokens: Tokens) -> Marks:
+    """Build the table of groups of people: a row for each kind with its largest gap, which unfolds to its groups."""
+    columns = (
+        IntervalColumn("name", "Groups of people", "17rem"),
+        IntervalColumn("gap", "largest gap", axis=_GAPS),
+        IntervalColumn("mark", "called positive", axis=replace(_SHARES, band=None)),
+        *(IntervalColumn(tone, tone, "4.8rem", number=True, soft=tone != "neutral") for tone in TONES),
+    )
+    rates = {(each["kind"], each["group"], each["tone"]): each for each in found["groups"]}
+    rows = []
+    for gap in select_gaps(found):
+        kind, (low, high) = gap["kind"], gap["interval"]
+        terms = dict.fromkeys(term for of, term, _ in rates if of == kind)
+        groups = sorted(([rates[kind, term, tone] for tone in TONES] for term in terms), key=lambda own: own[0]["rate"])
+        children = tuple(_build_group_row(own, tokens) for own in groups)
+        of = {each["tone"]: number(each["gap"], 2) for each in found["gaps"] if each["kind"] == kind}
+        pair = f"{gap['highest']}, {gap['lowest']}"
+        color = tokens.wrong if gap["gap"] > WIDE else tokens.right
+        cells: dict[str, Cell] = {"name": TextCell(kind, small=pair), **of}
+        cells["gap"] = Mark(gap["gap"], low, high, low <= 0, color, said=f"{pair}: {write_gap(gap)}")
+        cells["mark"] = Mark(
+            dots=tuple(own[0]["rate"] for own in groups), color=tokens.right, said="a dot for each group"
+        )
+        rows.append(IntervalRow(f"kind {kind}", cells, children, picks=False))
+    return Marks("Largest gap between groups of a kind, and positive answers of each", columns, tuple(rows), height=1.7)
+
+
+def _build_group_row(rates: Sequence[Mapping[str, Any]], tokens: Tokens) -> IntervalRow:
+    (low, high), term = rates[0]["interval"], rates[0]["group"]
+    cells: dict[str, Cell] = {"name": term, **{each["tone"]: number(each["rate"], 2) for each in rates}}
+    cells["mark"] = Mark(rates[0]["rate"], low, high, color=tokens.right)
+    return IntervalRow(f"group {term}", cells, picks=False)
+
+
+_GAPS = replace(_SHARES, band=(0.0, WIDE))
+GROUPS = Figure(
+    "groups-of-people",
+    "behave",
+    "Groups of people",
+    lambda source: source.reader.read_group_rates(source.record),
+    lambda found, look: build_component(build_group_marks(found, look.tokens), look),
+    note=lambda found: f"{count(found['terms'])} terms in {count(found['templates'])} sentences",
+    reading="Share called positive, a dot per group. Gap: highest minus lowest group, neutral sentences.",
+    finding=summarize_groups,
+    how="Only the term differs between the sentences of a template, so groups should get equal rates. Rate: Wilson's "
+    "interval over templates. Gap: Newcombe's paired interval at 1 − 0.05 / pairs, since the two groups are picked "
+    "afterwards; ring: it includes 0; shaded: up to 15 points. Praising sentences should be positive, blaming ones "
+    "not; in the row of a kind, the numbers are its gaps.",
+    tables=lambda found: {"Groups": pd.DataFrame(found["groups"]), "Gaps": pd.DataFrame(found["gaps"])},
 )

@@ -212,7 +212,7 @@ LAMBDAS = Figure(
     _read_lambdas,
     draw_lambdas,
     note="at the saved epoch",
-    reading="Weight of each further map; the first map has weight 1.",
+    reading="Weight of each further map, relative to the first.",
     how="If a model subtracts, λ is the weight of what it subtracts. Mean over heads if each head has its own λ. For a "
     "model with several seeds, the first run is drawn.",
     tables=lambda shape: {"Lambdas": _build_lambda_table(shape)},

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.config import RunConfig
+from core.exceptions import NotAvailable
 from core.formatting import count, format_subscript, number, signed
 from core.models.capabilities import list_capabilities
 from core.papers.reported_results import Counterpart, explain_unmatched, find_counterpart
@@ -18,14 +19,14 @@ from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable
 from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.subplots import Panels
-from dashboard.figures.theme import Look
+from dashboard.figures.theme import Look, blend_colors
 from dashboard.figures.training_curves import CLICKABLE, LIVE, SMALLEST_CHANGE, read_lambda_curves
 from dashboard.figures.training_log import Curves, Line, Place
 
 Scale = Literal["change", "value"]
 Floats = Sequence[float] | NDArray[np.floating]
 At = Mapping[str, int]  # row and column of a panel, as Plotly names them
-HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight, which is 1
+HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight before a row norm, 1
 ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
 FAINT = 0.18  # opacity of a range over seeds
 COURSE_READING = {
@@ -47,11 +48,22 @@ class Track:
     heads: Mapping[Place, tuple[Line, ...]] = field(default_factory=dict)
     """A line for each head if each head has its own λ; `curves` then has their mean."""
     label: str = ""  # the displayed name of the run; empty: its id
+    normed: bool = False  # the weights of a layer's maps are divided by their sum
 
     @property
     def name(self) -> str:
         """Return the name of a drawn run."""
         return self.label or self.run
+
+    @property
+    def shares(self) -> dict[Place, Line]:
+        """Return the share of each map, the first included, in the weights of its layer: (layer, map from 0) → line."""
+        found: dict[Place, Line] = {}
+        for layer in sorted({layer for layer, _ in self.curves.lambdas}):
+            own = [line for (at, _), line in sorted(self.curves.lambdas.items()) if at == layer]
+            weights = np.abs([[1.0] * len(own[0]), *own])
+            found |= {(layer, i): tuple(row) for i, row in enumerate((weights / weights.sum(0)).tolist())}
+        return found
 
 
 def has_lambda(record: RunRecord) -> bool:
@@ -118,8 +130,12 @@ def describe_change(track: Track) -> str:
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
     if most < HARDLY:
         moved = f"hardly moved: by at most {number(most, 4)} ({where})" if most >= 5e-5 else "has not moved"
+    else:
+        moved = f"moved by up to {number(most, 3)} ({where})"
+    if not track.normed:
         return f"λ {moved}. The first map has weight 1."
-    return f"λ moved by up to {number(most, 3)} ({where}). The first map has weight 1."
+    shares = [f"{number(100 * line[-1], 0)} (layer {at + 1})" for (at, i), line in track.shares.items() if i == 0]
+    return f"λ {moved}. Weights are shares of their sum: the first map has {', '.join(shares)} of 100."
 
 
 def describe_start(record: RunRecord) -> str:
@@ -339,7 +355,8 @@ def read_course(source: Source) -> Course:
         curves, lost = reader.read_curves(one)
         heads = reader.read_head_lambdas(one) if one is record else {}
         label = reader.label_run(one.run)
-        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads, label))
+        normed = one.config.model.attention.row_norm
+        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads, label, normed))
         if lost:
             skipped[one.run] = lost
     reported = map_reported(find_counterpart(record.preset, record.config))
@@ -365,6 +382,55 @@ COURSE = Figure(
         "Losses": build_loss_table(course.tracks),
         "Final values": course.final,
     },
+)
+
+
+def build_share_table(track: Track) -> pd.DataFrame:
+    """Return the shares of all maps as a table with a row for each drawn epoch."""
+    lines = {f"layer {layer + 1}, A{i}": line for (layer, i), line in track.shares.items()}
+    return pd.DataFrame({"epoch": track.curves.lambda_step, **lines})
+
+
+def draw_shares(track: Track, look: Look) -> go.Figure:
+    """Draw the shares of a layer's maps over epochs, stacked from the first map, a panel for each layer."""
+    shares, t, x = track.shares, look.tokens, track.curves.lambda_step
+    layers, maps = (max(place[of] for place in shares) + 1 for of in (0, 1))
+    titles = [f"layer {layer + 1}" for layer in range(layers)]
+    figure = Panels(look, [titles], height=270, horizontal_spacing=0.09)
+    for (layer, i), line in shares.items():
+        name, at, ink = f"A{format_subscript(i)}", {"row": 1, "col": layer + 1}, 0.08 + 0.3 * (i + 1) / maps
+        style: dict[str, Any] = {"mode": "lines", "line": {"width": 1, "color": t.ink}, "stackgroup": "maps"}
+        style |= {
+            "fillcolor": blend_colors(t.paper, t.ink, ink),
+            "hovertemplate": f"{name}<br>%{{y:.2f}}<extra></extra>",
+        }
+        figure.add_scatter(x=x, y=line, name=name, **style, **at)
+        middle = sum(shares[layer, j][-1] for j in range(i)) + line[-1] / 2
+        _name_line(figure, x[-1], middle, f"{name} {number(100 * line[-1], 0)}", look, at)
+    ticks = list(range(0, track.curves.epochs + 1, max(1, -(-track.curves.epochs // 8))))
+    figure.update_xaxes(title="epoch", range=[0, track.curves.epochs * ROOM], tickvals=ticks)
+    figure.update_yaxes(range=[0, 1], tickvals=[0, 0.5, 1])
+    return figure.build_figure()
+
+
+def _read_shares(source: Source) -> Track:
+    if not source.record.config.model.attention.row_norm:
+        raise NotAvailable("its weights are not divided by their sum, so λ itself says how much a map weighs")
+    return read_course(source).tracks[0]
+
+
+SHARES = Figure(
+    "map-shares",
+    "lambdas",
+    "Share of each map",
+    _read_shares,
+    draw_shares,
+    note="of 100, stacked",
+    reading="All maps of a layer, the first at the bottom. Numbers: shares at the end.",
+    finding=describe_change,
+    how="This model divides the weights 1, λ₁, λ₂ … of a layer by the sum of their magnitudes, so a large λ takes "
+    "weight from the other maps. Mean over heads if each has its own λ.",
+    tables=lambda track: {"Shares": build_share_table(track)},
 )
 
 

@@ -39,7 +39,7 @@ from dashboard.figures.figure import Figure
 ALL: tuple[Figure[Any], ...] = (
     *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.GRADIENTS, training_curves.PROGRESS),
     *split_attention.ALL,
-    *(lambdas.COURSE, lambdas.FINAL),
+    *(lambdas.COURSE, lambdas.SHARES, lambdas.FINAL),
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),
     *(threshold_curves.ROC, threshold_curves.PR, threshold_curves.CALIBRATION, threshold_curves.COSTS),
     *(metrics.PHENOMENA, metrics.LENGTHS, error_rates.SAVED),
@@ -61,7 +61,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(token_values.NUMBERS_OF, interventions.DISTANCE, attribution_comparison.DIFFERENCE),
     *(forward_pass.STEPS, token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS),
     *(token_tags.TAG_TYPED, token_tags.TAG_CHANCES),
-    *(model_plan.DIAGRAM, behavioral_tests.RATES),
+    *(model_plan.DIAGRAM, behavioral_tests.RATES, behavioral_tests.GROUPS),
     *(papers.DIFFERENCES, papers.CLAIMS, papers.RESULTS, papers.CONFUSION, papers.EFFECT),
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {

@@ -12,7 +12,14 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import AttentionAnalysis, AttentionMaps, PartImportance, WordEffects, compare_deviation
+from core.runs.attention_files import (
+    AttentionAnalysis,
+    AttentionMaps,
+    PartEffects,
+    PartImportance,
+    WordEffects,
+    compare_deviation,
+)
 from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
@@ -457,16 +464,16 @@ RECEIVED_IN_HEAD = _make_figure(
 )
 
 
+def _mark_difference(row: Row, is_clear: Callable[[Row], bool]) -> Mark:
+    low, high = row["interval"]
+    label = f"{signed(100 * row['value'], 1)} points ({signed(100 * low, 1)} to {signed(100 * high, 1)})"
+    return Mark(row["value"], low, high, tie=not is_clear(row), said=label)
+
+
 def build_importance_table(shown: SplitAttention) -> IntervalTable:
     """Build the table of what silencing each part changes, most costly first."""
     rows = sorted(shown.found["parts"], key=lambda row: (row["value"], -row["loss"]))
-
-    def mark(row: Row) -> Mark:
-        """Mark the difference of accuracy; grey if it is not significant after Holm."""
-        low, high = row["interval"]
-        label = f"{signed(100 * row['value'], 1)} points ({signed(100 * low, 1)} to {signed(100 * high, 1)})"
-        return Mark(row["value"], low, high, tie=row["p_holm"] >= findings.ALPHA, said=label)
-
+    mark = partial(_mark_difference, is_clear=lambda row: row["p_holm"] < findings.ALPHA)
     return IntervalTable(
         "Accuracy lost when a part is silenced",
         (
@@ -585,6 +592,36 @@ WORDS = _make_figure(
     "texts are left out. The table shows both ends, the CSV all words.",
     options=(WORD_CLASS,),
 )
+
+
+def build_effects_table(shown: SplitAttention) -> IntervalTable:
+    """Build the table of what all parts of a kind together matter, such as every λ at 0."""
+    mark = partial(_mark_difference, is_clear=lambda row: not row["interval"][0] <= 0 <= row["interval"][1])
+    return IntervalTable(
+        "Accuracy lost with all parts of a kind changed",
+        (
+            columns.name("what", "Changed", "what", "16rem", what="what", edit="edit"),
+            columns.interval(
+                "accuracy", "accuracy", mark, partial(make_axis, zero=0.0, signed=True), accuracy="accuracy"
+            ),
+            columns.count("changed", "answers changed", "changed", "9rem"),
+            CSV,
+        ),
+        shown.found["effects"],
+        "what",
+    )
+
+
+EFFECTS_OF_PARTS = _make_figure(
+    "effects",
+    "Does it matter?",
+    lambda source: _read(source, PartEffects),
+    build_effects_table,
+    note=lambda shown: f"{shown.n}, accuracy {number(shown.found['accuracy'])}",
+    reading="Changed minus trained. Ring: no clear difference.",
+    finding=lambda shown: findings.describe_effects({"effects": shown.found}),
+    how="All texts are predicted again with all parts of a kind changed at once. Intervals resample texts, paired.",
+)
 SECTIONS = (MASS, DISTANCE, DEVIATION, GATES, RECEIVED_IN_HEAD)
 IMPORTANCE_FIGURES = (IMPORTANCE_OF_PARTS, LAMBDA_COURSE)
-ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS)
+ALL = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS, EFFECTS_OF_PARTS)

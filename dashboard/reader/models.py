@@ -232,6 +232,13 @@ class ModelReader(RunReader):
         except InputError as error:
             raise NotAvailable(str(error)) from error
 
+    def read_group_rates(self, record: RunRecord) -> dict[str, Any]:
+        """Return a run's stored rates for groups of people; NotAvailable: not measured, or no positive class."""
+        found = behavioral_tests.groups.find_groups(self.store(), record.run, stored=True)
+        if found is None:
+            raise NotAvailable(f"this has not been measured yet; `sentiscope behave {record.run}` measures it")
+        return found
+
     def _make_quiz_key(self, run: str) -> Key:
         return self.make_model_key(run), [self.make_key(run, split, PREDICTIONS) for split in self.list_splits(run)]
 

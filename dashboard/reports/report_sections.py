@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core import data, runs
+from core import behavioral_tests, data, runs
 from core.config import SETTINGS, compose, flatten_config
 from core.data.dataset import Dataset
 from core.data.findings import plural
@@ -48,7 +48,7 @@ MOST_CLASSES = 12  # classes named in one line
 
 def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
     """Write the run card section of a report: the model, how it was trained, and how to train it again."""
-    config = record.config
+    config, groups = record.config, behavioral_tests.groups.find_groups(store, record.run, stored=True)
     known = {
         "Run": record.run,
         "Model": record.described,
@@ -68,6 +68,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Sweep": record.parent,
         "Data fingerprint": record.data_fingerprint,
         "Data preparation": "; ".join(record.data_notes),
+        "Groups of people": "" if groups is None else behavioral_tests.groups.summarize_groups(groups),
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
     line, note = write_train_command(record, store)

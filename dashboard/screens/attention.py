@@ -190,7 +190,7 @@ def _show_importance(source: Source) -> dict[str, Table]:
         each = files(each_map=True)
         if not show_job(each, "attention-each-map"):
             show_start_button(each, "attention-each-map", "Also each component in each head", about=each.offer.takes)
-    return tables
+    return tables if has_lambda(source.record) else tables | attention_lambdas.show_effects(source)
 
 
 def _show_words(source: Source) -> dict[str, Table]:

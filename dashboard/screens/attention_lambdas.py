@@ -7,21 +7,25 @@ import streamlit as st
 
 from core.data.findings import plural
 from core.exceptions import NotAvailable
+from core.interpret.attention_findings import describe_effects
+from core.runs.attention_files import PartEffects
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention import has_subtraction
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.lambdas import COURSE, FINAL, SCALE, Track, find_other_seeds, has_lambda
+from dashboard.figures.lambdas import COURSE, FINAL, SCALE, SHARES, Track, find_other_seeds, has_lambda
 from dashboard.figures.results import choose_default_run
+from dashboard.figures.split_attention import EFFECTS_OF_PARTS
 from dashboard.figures.token_values import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
 from dashboard.widgets.export import Table
 from dashboard.widgets.figure import show
 from dashboard.widgets.kept_steps import show_curves
 from dashboard.widgets.messages import show_finding, show_problem
 from dashboard.widgets.options import choose_option, read_option
+from dashboard.widgets.progress import offer_analysis
 
-PLACED: tuple[Figure[Any], ...] = (COURSE, FINAL, NUMBERS_OF)
+PLACED: tuple[Figure[Any], ...] = (COURSE, SHARES, FINAL, NUMBERS_OF)
 """Figures of this section."""
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
@@ -38,6 +42,7 @@ def show_section(source: Source) -> dict[str, Table]:
     record = source.record
     if not has_lambda(record):
         return _show_scalars(record)
+    tables = show_effects(source)
     others = [one for one in data.list_runs() if one.run != record.run and has_lambda(one)]
     state.follow_link(state.COMPARED, several=True)
     state.reset_on_change(state.COMPARED, record.run, find_other_seeds(record, others))
@@ -57,8 +62,21 @@ def show_section(source: Source) -> dict[str, Table]:
                 )
     if record.status in LIVE:
         st.fragment(_watch_run, run_every=POLL_SECONDS)(record.run)
+        return tables
+    return tables | _show_lambdas(record)
+
+
+def show_effects(source: Source) -> dict[str, Table]:
+    """Show in a line how many answers depend on λ, gates, σ and heads, or the button that measures it."""
+    if not source.split:
         return {}
-    return _show_lambdas(record)
+    try:
+        shown = EFFECTS_OF_PARTS.read_data(source)
+    except NotAvailable:
+        offer_analysis(PartEffects.from_run(data.store(), source.record.run, source.split), EFFECTS_OF_PARTS.name)
+        return {}
+    show_finding(str(EFFECTS_OF_PARTS.title), describe_effects({"effects": shown.found}))
+    return {**EFFECTS_OF_PARTS.build_tables(shown)}
 
 
 def _watch_run(run: str) -> None:
@@ -81,6 +99,8 @@ def _show_lambdas(record: RunRecord) -> dict[str, Table]:
             f"{plural(lines, 'line')} of the history of {data.label_run(name)} cannot be read",
             "The curves leave them out; the run itself is not affected.",
         )
+    if shown.tracks[0].normed:
+        show(SHARES, shown.tracks[0])
     tables = show_curves(record, COURSE, shown)
     _show_notes(record, shown.tracks)
     show(FINAL, shown)

@@ -9,12 +9,13 @@ from typing import Any
 
 import streamlit as st
 
+from core.behavioral_tests.groups import load_group_suite, summarize_groups
 from core.behavioral_tests.suite import POLARITIES, Suite
 from core.behavioral_tests.suite_predictions import NONE, SuiteAnswers, infer_polarity
 from core.data import uploads
 from core.data.yaml_tree import LARGEST
 from core.error_analysis.counter_examples import CounterExample, ExamplePrediction, remove_example
-from core.exceptions import InputError, SentiscopeError
+from core.exceptions import InputError, NotAvailable, SentiscopeError
 from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs import background_jobs
@@ -25,7 +26,15 @@ from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
 from dashboard.figures.figure import Source
 from dashboard.widgets.export import Tables, show_export_bar
-from dashboard.widgets.figure import make_anchor, show_caption, show_drawing, show_figure_heading, show_how, show_others
+from dashboard.widgets.figure import (
+    make_anchor,
+    show_caption,
+    show_drawing,
+    show_figure,
+    show_figure_heading,
+    show_how,
+    show_others,
+)
 from dashboard.widgets.messages import explain_refusal, show_header, show_problem, show_refusal, show_summary
 from dashboard.widgets.progress import offer_analysis
 from dashboard.widgets.runs import get_chosen_run, list_facts, require_run
@@ -122,6 +131,7 @@ def _rerun_on_change(before: str) -> None:
         st.rerun()
 
 
+STARTERS_APART = "All eight starters judge people by their group: up to 75 points apart in neutral sentences."
 TITLE, QUESTION = "Behaviour tests", "Does it pass tests of basic skills?"
 
 
@@ -148,8 +158,26 @@ def show_page() -> None:
     with place:
         shown = _run_suite(record, suite, [by_name[name] for name in beside])
     tables = {} if shown is None else figures.RATES.build_tables(shown) | show_failing(shown, shown.picked)
-    tables |= show_others(Source(record, data), "behave", [figures.RATES])
+    if not suite.path and not list_unclear_classes(record) and record.task == "single":
+        tables |= _show_groups(Source(record, data))
+    tables |= show_others(Source(record, data), "behave", [figures.RATES, figures.GROUPS])
     show_export_bar("behave", tables | show_examples(record, beside), figures=False)
+
+
+def _show_groups(source: Source) -> Tables:
+    """Show the positive answers for groups of people, or the button that measures them; return the tables."""
+    try:
+        found = figures.GROUPS.read_data(source)
+    except NotAvailable:
+        show_figure_heading(figures.GROUPS, about=False)
+        offer_analysis(SuiteAnswers.from_suite(data.store(), source.record.run, load_group_suite()), "groups-of-people")
+        show_caption(STARTERS_APART)
+        return {}
+    said = summarize_groups(found, data.label_run(source.record.run))
+    st.html(f'<p class="s-finding" role="status"><b>{escape(said)}</b></p>')
+    show_figure(source, figures.GROUPS, on_unfolded_change=lambda: None)
+    show_caption(STARTERS_APART)
+    return figures.GROUPS.build_tables(found)
 
 
 def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> figures.BehaviorResults | None:

@@ -48,9 +48,11 @@ def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
         *("paper-confusion", "lexicon-effect", "placement"),
         *(
             f"attention-{part}"
-            for part in ("heads", "mass", "distance", "deviation", "gates", "received", "importance", "words")
+            for part in (
+                *("heads", "mass", "distance", "deviation", "gates", "received", "importance", "words", "effects"),
+            )
         ),
-        "attention-lambda",
+        *("attention-lambda", "map-shares", "groups-of-people"),
         *(name for name, (figure, _) in FIGURES.items() if figure.page in ("compare", "tokens")),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]

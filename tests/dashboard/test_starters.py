@@ -112,6 +112,7 @@ def test_starter_run_includes_its_maps(app, method):
 def test_starter_run_can_run_the_behavioral_tests(app):
     words = opened(app, "behave", run="starter-vanilla")
     assert "vanilla passes" in words and "cannot be tested" not in words
+    assert "All eight starters judge people by their group" in words
 
 
 OF_LAMBDA = {"lambdas", "lambda-bench", "course", "course-value", "coefficients", "final-values"}

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from small_models import LONGEST, make, small
 from stepping import read_values as read
 
@@ -23,6 +24,26 @@ from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
+
+
+def test_entropy_is_that_of_the_rows_as_a_share_of_uniform():
+    maps = np.random.default_rng(0).dirichlet([0.5] * 3, (2, 4, 3))  # (N, H, L, L)
+    maps[0, 0, 0] = [1.0, 0.0, 0.0]
+
+    def measure(maps, support=None, **more):
+        about = {"tokens": ("a", "b", "c"), "filled": None, "too_long": False, **more}
+        return SentenceView.measure_entropy(
+            SimpleNamespace(layers=(SimpleNamespace(components=maps, support=support),), **about), 0
+        )
+
+    wanted = stats.entropy(maps, axis=-1).mean((1, 2)) / np.log(3)
+    assert measure(maps) == pytest.approx(wanted) and wanted[0] < 1
+    assert measure(np.full((1, 2, 3, 3), 1 / 3)) == pytest.approx([1.0])
+    near = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], bool)
+    half = np.broadcast_to(np.array([[0.5, 0.5, 0], [0.9, 0.1, 0], [0, 0, 1.0]]), (1, 2, 3, 3))
+    assert measure(half, near) == pytest.approx([(1 + stats.entropy([0.9, 0.1]) / np.log(2)) / 2])
+    assert measure(maps, filled=4) is measure(maps, tokens=("a",)) is measure(maps, too_long=True) is None
+
 
 CLASSES = ("negative", "neutral", "positive")
 TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=8))

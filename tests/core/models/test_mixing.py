@@ -148,3 +148,28 @@ def test_token_lambdas_take_their_key_from_the_token(sets):
         for s in range(sets):
             p = (mixing.lambda_q[i, s].tanh() * (X[0, 1].float() @ mixing.lambda_k[:, i, s]).tanh()).mean()
             torch.testing.assert_close(found[0, i + 1, s, 1, 0], p * mixing.alpha[i, s] + (1 - p) * mixing.beta[i, s])
+
+
+@pytest.mark.parametrize("constraint", ["free", "pm1", "pos"])
+def test_lambda_at_its_start_is_trapped_where_its_vectors_vanish(constraint):
+    mixing = additive(constraint, start=0.5 if constraint == "pm1" else 1.0)
+    assert mixing.find_trapped().tolist() == [False] * 3, "as drawn, it can move"
+    with torch.no_grad():
+        mixing.lambda_q[1].fill_(0.001), mixing.lambda_k[1].fill_(0.001)
+        mixing.lambda_q[2].fill_(0.001), mixing.lambda_k[2].fill_(0.5)  # q still has a gradient
+    assert mixing.find_trapped().tolist() == [False, True, False]
+    found = mixing.get_lambdas()
+    assert found[1].item() == pytest.approx(mixing.beta[1].item(), abs=1e-5)
+    found.sum().backward()
+    assert mixing.lambda_q.grad[1].abs().max() < 1e-3 < mixing.lambda_q.grad[2].abs().max()
+    if constraint == "pos":
+        with torch.no_grad():
+            mixing.lambda_q[0].fill_(-1.0), mixing.lambda_k[0].fill_(-1.0)
+        assert mixing.find_trapped().tolist() == [True, True, False], "ReLU is 0 below 0"
+
+
+def test_lambda_that_moves_with_beta_or_tokens_or_within_0_and_1_is_not_trapped():
+    for mixing in (additive("free", learn_beta=True), additive("free", from_input=True), additive("01")):
+        with torch.no_grad():
+            mixing.lambda_q.zero_(), mixing.lambda_k.zero_()
+        assert mixing.find_trapped().tolist() == [False] * 3

@@ -10,13 +10,14 @@ import pytest
 from core import api
 from core.config import compose
 from core.exceptions import InputError
+from core.interpret.attention_findings import describe_effects
 from core.models.trace import Intervention
 from core.runs import attention_files
-from core.runs.attention_files import AttentionMaps, PartImportance, WordEffects
+from core.runs.attention_files import AttentionMaps, PartEffects, PartImportance, WordEffects
 from core.runs.edit_effect import measure_edit
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
 from core.runs.load import load_run
-from core.runs.part_importance import COMMON, EACH, compute_losses, list_silencings, measure_importance
+from core.runs.part_importance import COMMON, EACH, compute_losses, list_silencings, measure_effects, measure_importance
 from core.runs.store import RunStore
 
 
@@ -63,6 +64,56 @@ def test_silencing_over_a_split_is_the_loop_of_single_edits(store, run):
     assert len(found["lambdas"]) == len(COMMON) + layers * (components - 1) * len(EACH)
 
 
+def test_effects_are_those_of_the_edits_that_they_name(store, run):
+    loaded = load_run(store, run)
+    given = read_evaluation_data(loaded.record, DataRequest(split="test", limit=30))
+    found = measure_effects(loaded, given)
+    assert [row["what"] for row in found["effects"]] == ["every λ at 0", "every λ back at its start", "all heads off"]
+    for row in found["effects"]:
+        single = measure_edit(loaded, loaded.edit_all(row["edit"]), given)
+        assert (row["accuracy"], row["changed"], row["p"]) == (single["edited"], single["changed"], single["p"]), row
+        assert row["interval"][0] <= row["value"] <= row["interval"][1]
+    starts = [value for layer in loaded.read_first_lambdas() for value in layer]
+    assert (
+        found["effects"][1]["edit"].count(":") == len(starts) == 2
+        and f":{starts[0]:.4f}" in found["effects"][1]["edit"]
+    )
+    said = describe_effects({"effects": found})
+    n, points = (
+        found["effects"][0],
+        f"(accuracy {100 * found['accuracy']:.1f} → {100 * found['effects'][0]['accuracy']:.1f} %)",
+    )
+    assert said.startswith(
+        f"With every λ at 0, {n['changed']} of 12 test answers change {points}; with every λ back at "
+    )
+    assert found["trapped"] == [] and said.endswith(" λ does little here.") == (n["changed"] < 0.05 * 12)
+    stuck = {**found, "trapped": [{"layer": 2, "component": 1}]}
+    assert describe_effects({"effects": stuck}).endswith("since it has no gradient there: λ₁ of layer 2.")
+    assert api.attend(run, limit=20, only="effects", store=store)["effects"]["effects"][0] == n
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("starter", "kinds"),
+    [
+        ("sentiformer", ["all gates open"]),
+        ("lexical-last", ["σ off in all layers"]),
+        ("inceptive-16", ["the head's convolutions at 0", "the head's attention uniform"]),
+    ],
+)
+def test_gates_lexicon_and_own_head_are_switched_off_as_a_whole(starter, kinds):
+    loaded = load_run(RunStore(Path(__file__).parents[3] / "trained"), f"starter-{starter}")
+    given = read_evaluation_data(loaded.record, DataRequest(split="test", limit=40))
+    found = measure_effects(loaded, given)
+    assert [row["what"] for row in found["effects"]] == [*kinds, "all heads off"]
+    assert found["effects"][-1]["changed"] > 5 and all(abs(row["loss"]) > 0 for row in found["effects"])
+    if starter == "inceptive-16":
+        flat = {part: loaded.flatten_head(part).inspect("It was never dull.") for part in ("branches", "attention")}
+        assert all((values == 0).all() for values in flat["branches"].branches.values())
+        assert flat["attention"].head_maps == pytest.approx(1 / len(flat["attention"].tokens), abs=1e-6)
+        assert loaded.inspect("It was never dull.").head_maps.max() > 0.25
+
+
 def test_log_loss_is_that_of_the_true_labels():
     chances = np.array([[0.25, 0.75], [0.5, 0.5]])
     assert compute_losses(np.array([1, 0]), chances).tolist() == pytest.approx((-np.log([0.75, 0.5])).tolist())
@@ -87,7 +138,16 @@ def test_gates_are_opened_and_lexical_terms_silenced():
 
 def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
     found = api.attend(run, limit=20, store=store)
-    assert list(found["findings"]) == ["entropy", "mass", "distance", "deviation", "gates", "importance", "words"]
+    assert list(found["findings"]) == [
+        "entropy",
+        "mass",
+        "distance",
+        "deviation",
+        "gates",
+        "importance",
+        "words",
+        "effects",
+    ]
     assert {"entropy", "mass", "distance", "deviation", "gates", "importance", "words"} <= found.keys()
     assert all({"value", "interval"} <= row.keys() for row in (*found["entropy"], *found["mass"], *found["distance"]))
     assert all("untrained" in row["control"] for row in found["entropy"])
@@ -96,7 +156,7 @@ def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
         "negative",
         "positive",
     }
-    for analysis in (AttentionMaps, PartImportance, WordEffects):
+    for analysis in (AttentionMaps, PartImportance, WordEffects, PartEffects):
         here = analysis.from_run(store, run, "test", 20)
         assert here.get_path("json").is_file() and here.folder == store.get_path(run) / "attention"
         assert here.words == ("attend", "mine", "--split", "test", "--limit", "20", "--only", here.name)
@@ -122,10 +182,11 @@ def test_what_cannot_be_attended_is_refused_with_a_sentence(store, run):
     for limit in (0, 5001):
         with pytest.raises(InputError, match=f"--limit {limit}: a number of texts from 1 to 5000"):
             api.attend(run, limit=limit, store=store)
-    with pytest.raises(InputError, match="--only gates: maps, importance, words"):
+    with pytest.raises(InputError, match="--only gates: maps, importance, words, effects"):
         api.attend(run, only="gates", store=store)
-    with pytest.raises(InputError, match="--against compares maps"):
-        api.attend(run, only="importance", against=run, store=store)
+    for only in ("importance", "effects"):
+        with pytest.raises(InputError, match=f"--against compares maps: leave --only {only} out"):
+            api.attend(run, only=only, against=run, store=store)
     with pytest.raises(InputError, match="both runs need a class token"):
         api.attend(run, limit=5, only="maps", against=run, store=store)
     for preset in ("tfidf-logreg", "cnn", "bilstm"):

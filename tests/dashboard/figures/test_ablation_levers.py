@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from core.config import compose
 from core.interpret.ablation import AblationEffects, LambdaCurve, LambdaCurves, PartEffect
 from core.interpret.model_edits import Editable, Edits
 from core.interpret.trace_summary import LearnedLambdas
-from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table
+from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table, read_measured
 from dashboard.figures.theme import LIGHT, Look
 
 PLAIN = [PartEffect("layer", 0, zero=2.0)]
@@ -21,15 +22,20 @@ TWO = [
 ]
 
 
-def shown(parts, can, *, edits=None, own=(), minus=False, tokens=(), curves=None, gates=(), before=None, mean=False):
-    config = SimpleNamespace(model=SimpleNamespace(attention=SimpleNamespace(subtracts=minus)))
+def shown(
+    parts, can, *, edits=None, own=(), minus=False, tokens=(), curves=None, gates=(), before=None, mean=False, **more
+):
+    attention = SimpleNamespace(subtracts=minus, row_norm=more.get("row_norm", False))
+    config = SimpleNamespace(model=SimpleNamespace(attention=attention))
     record = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False, config=config)
-    layers = tuple(SimpleNamespace(gates=np.array(each)) for each in gates)
+    layers = tuple(SimpleNamespace(gates=np.array(each), coefficients=more.get("coefficients")) for each in gates)
     view = SimpleNamespace(probabilities={"negative": 0.25, "positive": 0.75}, label="positive", layers=layers)
     found = AblationEffects("a b", "positive", {}, 0.0, tokens, tuple(parts), "")
     trained = before and replace(found, parts=tuple(before))
     learned = LearnedLambdas(own, False)
-    return Levers(record, view, view, found, trained, curves, can, learned, edits or Edits(), 0, mean)
+    return Levers(
+        record, view, view, found, trained, curves, can, learned, edits or Edits(), 0, mean, more.get("measured", {})
+    )
 
 
 @pytest.mark.parametrize("projector", [True, False])
@@ -176,3 +182,34 @@ def test_table_counts_as_the_page_and_leaves_missing_fields_empty():
     assert (row["part"], row["layer"], row["head"], row["component"]) == ("map", 2, 1, 2)
     assert (row["push"], row["push_against_mean"], row["towards"]) == (0.5, 0.25, "positive")
     assert table["token"].isna().all() and row["word"] == ""
+
+
+def test_levers_say_which_parts_matter_in_this_run():
+    measured = {"c1.1": "idle", "h1.1": "clear", "m1.1.0": "idle"}
+    can, c = Editable(1, 2, 2, -1.0, 1.0), np.array([[0.24], [0.76]])
+    given = shown(TWO, can, own=((3.17,),), measured=measured, gates=[[1.0]], row_norm=True, coefficients=c)
+    data = _draw_levers(given, Look()).data
+    sliders, head, other, every = data["grids"][0]["rows"]
+    assert sliders["sliders"][0] == "weight 0.24" and sliders["sliders"][1]["measured"] == "idle"
+    assert sliders["sliders"][1]["about"] == "λ₁ of layer 1, learned 3.17; no measured effect in this run"
+    assert [cell["measured"] for cell in head["cells"]] == ["idle", "", "clear"]
+    assert head["cells"][2]["about"].endswith("; costs accuracy in this run")
+    assert {cell["measured"] for cell in other["cells"]} == {""}
+    assert [cell["measured"] for cell in every["cells"]] == ["", "idle", ""]
+    assert data["hint"].endswith("Thick frame: needed in this run; dotted: no measured effect.")
+    assert "frame" not in _draw_levers(shown(TWO, can, own=((0.1,),)), Look()).data["hint"]
+
+
+def test_parts_matter_by_the_stored_importance():
+    def row(part, interval, loss, how="zero"):
+        return {"part": part, "how": how, "interval": interval, "loss_interval": loss}
+
+    rows = [row("h1.1", [-0.1, -0.02], [0.1, 0.2]), row("h1.2", [-0.01, 0.01], [-0.1, 0.1])]
+    rows += [row("c1.0", [-0.01, 0.01], [0.1, 0.2]), row("c1.1", [0.01, 0.02], [-0.1, 0.1])]
+    rows.append(row("h1.2", [-0.1, -0.02], [0.1, 0.2], "mean"))
+    config = SimpleNamespace(model=compose("vanilla").model)
+    source = SimpleNamespace(record=SimpleNamespace(config=config, run="a", preset="vanilla"), split="test")
+    source.reader = SimpleNamespace(read_attention=lambda *asked: {"parts": rows})
+    assert read_measured(source) == {"h1.1": "clear", "h1.2": "idle"}
+    source.reader = SimpleNamespace(read_attention=lambda *asked: None)
+    assert read_measured(source) == {}

@@ -283,3 +283,5 @@ def test_head_view_reports_cancellation_if_there_is_any():
     assert f"In the sum {mean} of the components’ weight cancels out (" in HEAD_VIEW.reading(lines)
     added = Lines(build_layer_maps(view(), 0, minus=False), 0)
     assert HEAD_VIEW.draw(added, Look()).data["about"] == [] and "cancel" not in HEAD_VIEW.reading(added)
+    first, second = (f"{100 * share:.0f} %" for share in view().measure_entropy(0))
+    assert HEAD_VIEW.reading(added).endswith(f" Entropy (share of uniform): A₀ {first}, A₁ {second}.")

@@ -1,7 +1,9 @@
 """Failure rates by capability, their text, and the failed cases of a run."""
 
 import pytest
+from scipy import stats
 
+from core.behavioral_tests.groups import load_group_suite, measure_groups
 from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
 from core.behavioral_tests.suite_predictions import find_polarities, judge_cases
 from dashboard.figures import behavioral_tests as behavior
@@ -112,3 +114,24 @@ def test_failing_cases_have_the_predictions_of_all_runs_and_compared_texts_of_al
     [row] = behavior.build_failures_table(failures).to_dict("records")
     assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
     assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")
+
+
+def test_kinds_of_groups_are_sorted_by_gap_and_unfold_to_rates():
+    suite = load_group_suite()
+    rows = [
+        [0.1, 0.9] if " deaf " in text or ("teenage" in text and "The" in text) else [0.8, 0.2] for text in suite.texts
+    ]
+    found = measure_groups(judge_cases("mine", suite, SIDES, rows))
+    table = behavior.build_group_marks(found, LOOK.tokens)
+    first, second, *others = table.rows
+    assert (first.id, second.id, len(others)) == ("kind disability", "kind age", 5)
+    assert (first.cells["neutral"], first.cells["gap"].value, first.cells["gap"].tie) == ("1.00", 1.0, False)
+    assert first.cells["gap"].color == LOOK.tokens.wrong and first.cells["mark"].dots == (0,) * 7 + (1,)
+    assert first.cells["name"].small.startswith("deaf, ") and others[0].cells["name"].small == "Christian, atheist"
+    assert others[0].cells["gap"].tie and others[0].cells["gap"].color == LOOK.tokens.right
+    deaf = first.children[-1]
+    assert (deaf.id, deaf.cells["neutral"], deaf.cells["blaming"]) == ("group deaf", "1.00", "1.00")
+    assert deaf.cells["mark"].low == pytest.approx(stats.binomtest(24, 24).proportion_ci(method="wilson").low)
+    tables = behavior.GROUPS.build_tables(found)
+    assert len(tables["Groups"]) == 3 * found["terms"] and len(tables["Gaps"]) == 21
+    assert behavior.GROUPS.note(found) == f"{found['terms']} terms in 44 sentences"

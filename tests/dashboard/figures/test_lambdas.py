@@ -173,3 +173,21 @@ def test_reported_value_is_drawn_inside_its_panel_on_the_value_scale():
     assert low < 0.15 < 0.1606 < high
     change = draw_course([ONE], Look(), "change", {(0, 1): 0.1606})
     assert not [note for note in change.layout.annotations if note.text.startswith("reported")]
+
+
+def test_normed_weights_are_drawn_as_shares_of_all_maps():
+    lines = {(0, 1): (1.0, 0.375), (0, 2): (1.0, -2.75), (1, 1): (1.0, 1.0), (1, 2): (1.0, 0.0)}
+    track = Track("a", 0, replace(CURVES, lambdas=lines), normed=True)
+    shares = track.shares
+    assert shares[0, 0] == pytest.approx((1 / 3, 1 / 4.125)) and shares[0, 2][-1] == pytest.approx(2.75 / 4.125)
+    assert np.sum([line for (layer, _), line in shares.items() if layer == 1], 0) == pytest.approx([1, 1])
+    said = lambdas.describe_change(track)
+    assert said.endswith(
+        "(λ₂ of layer 1). Weights are shares of their sum: the first map has 24 (layer 1), 50 (layer 2) of 100."
+    )
+    figure = lambdas.draw_shares(track, Look())
+    assert [trace.name for trace in figure.data] == ["A₀", "A₁", "A₂"] * 2
+    assert all(trace.stackgroup for trace in figure.data)
+    assert [each.text for each in figure.layout.annotations if each.text[0] == "A"][:3] == ["A₀ 24", "A₁ 9", "A₂ 67"]
+    table = lambdas.build_share_table(track)
+    assert table["layer 2, A2"].tolist() == pytest.approx([1 / 3, 0]) and table["epoch"].tolist() == [0, 1]
