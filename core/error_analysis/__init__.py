@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.error_analysis import analyses, annotation_store, annotations_csv, clusters, codebook, counter_examples
+    from core.error_analysis import analyses, annotation_formats, annotation_store, annotations_csv, clusters, codebook
     from core.error_analysis import (
+        counter_examples,
         dataset_shift,
         label_errors,
         lexicon_fit,
