@@ -82,12 +82,12 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8", "replace"))
 
 
-def write_named(option: str, file: Path | str, text: str) -> None:
-    """Write a text to a file that the user names by a command-line option; InputError: it cannot be written."""
+def write_named(option: str, file: Path | str, content: str | bytes) -> None:
+    """Write content to a file that a command-line option names; InputError: it cannot be written."""
     try:
         path = Path(file).expanduser().resolve()  # replace the file that a link leads to, not the link
         if not path.parent.is_dir() or (path.exists() and not path.is_file()):
             raise InputError(f"{option} {file!s:.200}: cannot be written: no such folder, or not a file")
-        write_text(path, text)
+        write_bytes(path, content.encode() if isinstance(content, str) else content)
     except (OSError, RuntimeError, ValueError, StorageError) as error:
         raise InputError(f"{option} {str(file)!r:.200}: cannot be written; choose another file") from error

@@ -28,7 +28,7 @@ Definition = Annotated[str | None, CliArgument("When it is given.")]
 Example = Annotated[str | None, CliArgument("A sentence that has it.")]
 Place = Annotated[int | None, CliArgument("Its digit on the page; 0: none.", metavar="1-9")]
 Coder = Annotated[str, CliArgument(metavar="AUTHOR")]
-CSV = Annotated[Path | str, CliArgument("CSV.", metavar="FILE")]
+Written = Annotated[Path | str, CliArgument("Its ending says the format.", metavar="FILE")]
 HISTORY = 5
 
 
@@ -47,10 +47,10 @@ class CodedRows(NamedTuple):
         """Return the keys of the selected rows, which are stable over runs and splits."""
         return self.table.frame["key"][self.rows].tolist()
 
-    def to_csv(self, author: str | None) -> str:
-        """Return the selected rows as CSV, with the annotation codes of an author; None: of all authors."""
-        coded = self.codes.read_annotations(author)
-        return error_analysis.annotations_csv.format_annotations(self.table, self.rows.tolist(), self.codes, coded)
+    def encode(self, author: str | None, name: str = "rows.csv") -> bytes:
+        """Return the selected rows as a file, with the annotation codes of an author; None: of all authors."""
+        coded, rows = self.codes.read_annotations(author), self.rows.tolist()
+        return error_analysis.annotations_csv.format_annotations(self.table, rows, self.codes, coded, name)
 
 
 def _open_codes(run: str, store: RunStore | None) -> error_analysis.codebook.Codes:
@@ -251,7 +251,7 @@ def codes_draw(
     made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
         found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
-        write_named("--csv", csv, found.to_csv(author))
+        write_named("--csv", csv, found.encode(author))
     return {**_describe_draw(made), "keys": list(made.keys)}
 
 
@@ -287,7 +287,7 @@ def codes_kappa(
 
 def codes_export(
     run: RunName,
-    file: CSV,
+    file: Written,
     *,
     split: Split = "",
     where: Clauses = (),
@@ -295,10 +295,17 @@ def codes_export(
     book: Annotated[Path | str, CliArgument("Write the codebook to this file.")] = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write selected rows to a CSV file with their codes and notes; one line per sentence and author."""
+    """Write selected rows to a file with their codes and notes: .csv, .parquet, or .json for Label Studio.
+
+    Returns:
+        `file`, `rows`, `book`, `codes`, and for .json `interface`: the labelling interface of its Label Studio project.
+    """
     found = _select_rows(run, split, where, store)
-    write_named("FILE", file, found.to_csv(author))
-    made = {"file": str(file), "rows": int(found.rows.sum())}
+    write_named("FILE", file, found.encode(author, Path(file).name))
+    made: dict[str, Any] = {"file": str(file), "rows": int(found.rows.sum())}
+    if Path(file).suffix.lower() == ".json":
+        names = [code.name for code in found.coded.book]
+        made["interface"] = error_analysis.annotation_formats.describe_interface(found.table.classes, names)
     if not book:
         return made
     write_named("--book", book, error_analysis.annotations_csv.format_codebook(found.codes))
@@ -314,11 +321,11 @@ def codes_import(
     book: Path | str = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Read codes and notes of rows from a CSV file; rows are matched by their stable keys.
+    """Read codes and notes of rows from a file (.csv, .parquet, .json of Label Studio); rows are matched by their keys.
 
     Args:
-        file: CSV with the columns key and codes (separated by ;), and perhaps author and note. Codes that the codebook
-            lacks are added; with a column time, rows that were changed here later are refused.
+        file: Columns key and codes (separated by ;), and perhaps author and note; or tasks of Label Studio. Codes that
+            the codebook lacks are added; with a column time, rows that were changed here later are refused.
         book: Codes with their definitions, imported first.
 
     Returns:
@@ -375,7 +382,9 @@ print_codes_merge = make_printer(
     lambda r: f"{plural(r['rows'], 'row')} changed; {', '.join(r['codes'])} became {r['into']}."
 )
 print_codes_split = make_printer(lambda r: f"{plural(r['rows'], 'row')} of {r['code']} have {r['into']} now.")
-print_codes_export = make_printer(lambda r: f"{plural(r['rows'], 'row')} in {r['file']}.")
+print_codes_export = make_printer(
+    lambda r: f"{plural(r['rows'], 'row')} in {r['file']}. {r.get('interface', '')}".rstrip()
+)
 print_codes_undo = make_printer(lambda r: f"Taken back: {r['undone']}.")
 
 

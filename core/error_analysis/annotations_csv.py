@@ -1,4 +1,4 @@
-"""Export and import of annotations (codes and notes) as CSV: a row for each sentence and author, with stable keys.
+"""Export and import of annotations (codes and notes) as files: a row for each sentence and author, with stable keys.
 
 The export has every column of the prediction table; the import reads only `key`, `author`, `codes`, `note` and `time`.
 An apostrophe before cells that a spreadsheet would compute is removed by the import, so that a round trip changes
@@ -18,6 +18,7 @@ import pandas as pd
 
 from core.data.decoding import decode_bytes
 from core.data.findings import plural
+from core.error_analysis.annotation_formats import CODED, MOST_BYTES, encode_annotations, read_annotations
 from core.error_analysis.annotation_store import (
     SEPARATOR,
     Change,
@@ -35,9 +36,7 @@ from core.formatting import format_csv, strip_apostrophe
 from core.paths import resolve_path
 
 JOINED = 100_000  # characters of a note: an unnamed visitor's notes are joined when the visitor takes a name
-CODED = ("author", "codes", "note", "time")
 BOOK = ("code", "place", "definition", "example")
-_MOST_BYTES = 200 * 1024**2
 _SHOWN = 5  # bad rows listed in an error
 _DELIMITERS = (",", ";", "\t")  # delimiters that spreadsheets write
 
@@ -49,8 +48,10 @@ class _RowAnnotation(NamedTuple):
     note: str
 
 
-def format_annotations(table: PredictionTable, chosen: Sequence[bool], codes: Codes, coded: Annotations) -> str:
-    """Return chosen sentences with their annotations as CSV: a line per annotator, or one line if not annotated."""
+def format_annotations(
+    table: PredictionTable, chosen: Sequence[bool], codes: Codes, coded: Annotations, name: str = "annotations.csv"
+) -> bytes:
+    """Return chosen sentences with their annotations as a file: a row per annotator, or one row if not annotated."""
     times, lines, beside = codes.ledger.read_times(codes.data), list[int](), list[tuple[str, ...]]()
     keys = table.frame["key"].tolist()
     for row in np.flatnonzero(np.asarray(chosen, bool)).tolist():
@@ -64,7 +65,7 @@ def format_annotations(table: PredictionTable, chosen: Sequence[bool], codes: Co
     frame = table.frame.iloc[lines].reset_index(drop=True)
     clash = {name: f"data:{name}" for name in CODED if name in frame}
     said = pd.DataFrame(beside, columns=list(CODED), dtype=object)
-    return format_csv(pd.concat([frame.rename(columns=clash), said], axis=1))
+    return encode_annotations(pd.concat([frame.rename(columns=clash), said], axis=1), name, table.record.run)
 
 
 def format_codebook(codes: Codes) -> str:
@@ -73,10 +74,10 @@ def format_codebook(codes: Codes) -> str:
     return format_csv(pd.DataFrame(rows, columns=list(BOOK)))
 
 
-def import_csv(codes: Codes, table: PredictionTable, file: Path, author: str = "") -> dict[str, Any]:
-    """Import annotations or a codebook from CSV; return the numbers of rows and codes, and the names of new codes."""
-    header, _ = _read_csv(file, ())
-    if "codes" not in header and BOOK[0] in header:
+def import_file(codes: Codes, table: PredictionTable, file: Path, author: str = "") -> dict[str, Any]:
+    """Import annotations, or a codebook from CSV; return the numbers of rows and codes, and the names of new codes."""
+    header = [] if file.suffix.lower() in (".json", ".parquet") else _read_csv(file, ())[0]
+    if header and "codes" not in header and BOOK[0] in header:
         return {"rows": 0, **import_codebook(codes, file, author)}
     return {"codes": 0, **import_annotations(codes, table, file, author=author)}
 
@@ -98,7 +99,7 @@ def import_codebook(codes: Codes, file: Path, author: str = "") -> dict[str, Any
 
 
 def import_annotations(codes: Codes, table: PredictionTable, file: Path, *, author: str = "") -> dict[str, Any]:
-    """Import codes and notes from a CSV of `format_annotations`, all or nothing; an InputError names each bad row.
+    """Import codes and notes from a file that was exported here, all or nothing; an InputError names each bad row.
 
     Codes that the codebook lacks are added; other columns are ignored. With a column `time`, rows that were changed
     here later are refused; without it the file wins. `author` makes the change and owns rows without an author.
@@ -215,7 +216,12 @@ def _parse_entry(row: Mapping[str, str], names: set[str], number: int, file: Pat
 
 
 def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """Return a CSV file's rows as column → value, without apostrophes added against formulas; DataError if invalid."""
+    """Return a file's rows as column → value, without apostrophes added against formulas; DataError if invalid."""
+    if file.suffix.lower() in (".json", ".parquet"):
+        found = read_annotations(file)
+        if found and (absent := [name for name in needed if name not in found[0]]):
+            raise DataError("there is no such column", file=file.name, field=absent[0])
+        return found
     header, lines = _read_csv(file, needed)
     if absent := [name for name in needed if name not in header]:
         there = ", ".join(header[:20]) or "no column"
@@ -232,8 +238,8 @@ def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
 
 def _read_csv(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Return header and lines of a CSV file, guessing its delimiter from the header; DataError if it is no CSV."""
-    text = decode_bytes(resolve_path(str(file), limit=_MOST_BYTES).read_bytes(), file=file.name).text
-    csv.field_size_limit(_MOST_BYTES)
+    text = decode_bytes(resolve_path(str(file), limit=MOST_BYTES).read_bytes(), file=file.name).text
+    csv.field_size_limit(MOST_BYTES)
     headers = {each: _read_header(text, each) for each in _DELIMITERS}
     chosen = max(_DELIMITERS, key=lambda each: (set(needed) <= set(headers[each]), len(headers[each])))
     try:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.data.findings import plural
 from core.error_analysis.annotation_store import has_name, name_author
-from core.error_analysis.annotations_csv import format_annotations, format_codebook, import_csv
+from core.error_analysis.annotations_csv import format_annotations, format_codebook, import_file
 from core.error_analysis.codebook import KEYS, Codes, Draw, draw_sample, list_draws
 from core.error_analysis.query import CODED, NOTED, is_code_rule
 from core.error_analysis.row_annotations import Annotations, Code
@@ -32,6 +32,12 @@ from dashboard.widgets.messages import escape_label, show_problem
 from dashboard.widgets.style import get_look, split_page
 
 MANY = 75  # default size of a random sample
+FORMS = (
+    ("CSV", ".csv", "text/csv"),
+    ("Label Studio", ".json", "application/json"),
+    ("Parquet", ".parquet", "application/vnd.apache.parquet"),
+)
+"""Formats of annotated sentences: name, ending and media type of a file."""
 
 
 def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations) -> None:
@@ -191,17 +197,19 @@ def _is_by_codes() -> bool:
 
 
 def _show_files(codes: Codes, shown: RowSelection, coded: Annotations) -> None:
-    """Show downloads of the annotation codes and of the codebook as CSV, and an upload of either."""
+    """Show downloads of the annotation codes and of the codebook, and an upload of either."""
     with st.popover("Files", type="tertiary", key="codes-files"):
-        for label, name, make in (
-            ("Codes · CSV", "codes", partial(format_annotations, shown.table, shown.rows.tolist(), codes, coded)),
-            ("Codebook · CSV", "codebook", partial(format_codebook, codes)),
-        ):
-            offer_download(label, make, f"sentiscope-{name}.csv", "text/csv", f"codes-{name}")
+        for form, ending, mime in FORMS:
+            name = f"sentiscope-codes{ending}"
+            make = partial(format_annotations, shown.table, shown.rows.tolist(), codes, coded, name)
+            offer_download(f"Codes · {form}", make, name, mime, f"codes-{ending}")
+        offer_download(
+            "Codebook · CSV", partial(format_codebook, codes), "sentiscope-codebook.csv", "text/csv", "codes-codebook"
+        )
         key = state.get_widget_key("codes-taken")
         st.file_uploader(
             "Import codes",
-            type="csv",
+            type=[ending.removeprefix(".") for _, ending, _ in FORMS],
             key=key,
             max_upload_size=20,
             on_change=partial(_import_file, codes, shown, key),
@@ -210,16 +218,16 @@ def _show_files(codes: Codes, shown: RowSelection, coded: Annotations) -> None:
 
 
 def _import_file(codes: Codes, shown: RowSelection, key: str) -> None:
-    """Import an uploaded CSV file of annotation codes or of a codebook (widget callback)."""
+    """Import an uploaded file of annotation codes or of a codebook (widget callback)."""
     file = state.get_value(key, None)
     if file is None:
         return
     content = file.getvalue()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "codes.csv"
+        path = Path(folder) / f"codes{Path(file.name).suffix.lower()}"
         path.write_bytes(content)
         with state.store_refusal(state.CODES_REFUSED):
-            taken = import_csv(codes, shown.table, path, state.get_author())
+            taken = import_file(codes, shown.table, path, state.get_author())
             rows, entries = plural(taken["rows"], "row"), plural(taken["codes"], "code")
             new = f", new: {', '.join(taken['added'])}" if taken["added"] else ", no new code"
             what = f"{rows if taken['rows'] else entries}{new}"

@@ -254,7 +254,7 @@ def test_unreadable_code_file_still_shows_the_sentences(page, codes, keys):
 def test_codes_and_codebooks_are_imported_from_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
     code_rows(codes, keys[:3], ["irony"])
-    codings = format_annotations(table, [True] * len(keys), codes, codes.read_annotations())
+    codings = format_annotations(table, [True] * len(keys), codes, codes.read_annotations()).decode()
     book = format_codebook(codes)
     code_rows(codes, keys[:3], [])
     codes.merge_codes(["irony"], "label")

@@ -15,7 +15,7 @@ from core.error_analysis.annotations_csv import (
     format_codebook,
     import_annotations,
     import_codebook,
-    import_csv,
+    import_file,
 )
 from core.error_analysis.codebook import Codes
 from core.error_analysis.predictions_table import read_table
@@ -40,7 +40,7 @@ def codes(tmp_path):
 
 
 def export_all(table, codes):
-    return format_annotations(table, [True] * len(table), codes, codes.read_annotations())
+    return format_annotations(table, [True] * len(table), codes, codes.read_annotations()).decode()
 
 
 @pytest.mark.parametrize("text", [*NASTY, "", "plain", "'+", "'''=", "\t=x"])
@@ -158,7 +158,8 @@ def test_an_exported_sheet_can_be_coded_and_imported(tmp_path, table, codes, clo
     codes.add_code("irony")
     code_rows(codes, keys[:1], ["irony"], author="ben")
     sheet = pd.read_csv(
-        io.StringIO(format_annotations(table, [True] * len(table), codes, codes.read_annotations("ben"))), dtype=str
+        io.StringIO(format_annotations(table, [True] * len(table), codes, codes.read_annotations("ben")).decode()),
+        dtype=str,
     )
     sheet.loc[0, "codes"], sheet.loc[1, "codes"] = "IRONY; label", "irony"
     sheet.to_csv(tmp_path / "in.csv", index=False, quoting=csv.QUOTE_ALL)
@@ -177,15 +178,15 @@ def test_a_time_changed_by_a_spreadsheet_is_reported(tmp_path, table, codes, tim
 def test_files_written_by_excel_are_read(tmp_path, table, codes, encoding):
     content = f"key;codes;note\r\n{table.frame['key'][0]};Übermut, leise;naïve\r\n"
     (tmp_path / "in.csv").write_bytes(content.encode(encoding))
-    assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 1, "codes": 0, "added": ["Übermut, leise"]}
+    assert import_file(codes, table, tmp_path / "in.csv", "ann") == {"rows": 1, "codes": 0, "added": ["Übermut, leise"]}
     assert codes.read_annotations().notes == {table.frame["key"][0]: {"ann": "naïve"}}
 
 
 def test_a_codebook_is_recognised_by_its_header(tmp_path, table, codes):
     (tmp_path / "in.csv").write_text(f"codes,key\nirony,{table.frame['key'][0]}\n")
-    assert import_csv(codes, table, tmp_path / "in.csv") == {"rows": 1, "codes": 0, "added": ["irony"]}
+    assert import_file(codes, table, tmp_path / "in.csv") == {"rows": 1, "codes": 0, "added": ["irony"]}
     (tmp_path / "in.csv").write_text("definition,code\nthe opposite,Irony\nits name,label\n")
-    assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
+    assert import_file(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
     assert (codes.list_codes()[0].name, codes.list_codes()[0].definition) == ("irony", "the opposite")
     (tmp_path / "twice.csv").write_text("code\nirony\nIRONY\n")
     check_raises(InputError, "the code 'IRONY' is given twice", import_codebook, codes, tmp_path / "twice.csv")

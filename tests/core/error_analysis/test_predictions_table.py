@@ -166,7 +166,7 @@ def test_exports_with_old_columns_can_be_imported(old_store, tmp_path):
         codes.add_names(change, ["irony"])
         codes.set_codes(change, table.frame["key"].iat[3], "ann", ["irony"], "one")
     before, file = codes.read_annotations().given, tmp_path / "codes.csv"
-    header, _, lines = format_annotations(table, [True] * 60, codes, codes.read_annotations()).partition("\n")
+    header, _, lines = format_annotations(table, [True] * 60, codes, codes.read_annotations()).decode().partition("\n")
     assert "true,predicted,p_true,p_predicted" in header
     file.write_text(f"{header.replace('true,predicted,p_true,p_predicted', 'truth,said,p_truth,p_said')}\n{lines}")
     assert import_annotations(codes, table, file)["rows"] == 1 and codes.read_annotations().given == before
