@@ -1,5 +1,7 @@
 """The effect of words, model parts, map weights λ and copied activations on the prediction for a text."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable
 from functools import partial

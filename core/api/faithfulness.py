@@ -1,5 +1,7 @@
 """Faithfulness and agreement of explanations, counterfactual texts, and the reach of a negation."""
 
+from __future__ import annotations
+
 import dataclasses
 from typing import Annotated, Any
 

@@ -261,11 +261,11 @@ def can_choose_column(source: Source) -> bool:
 
 
 def _pick_column(source: Source) -> str:
-    """Return the data column with the fewest distinct values if each value has enough rows; else the label."""
+    """Return the column with the fewest values that are words, if each value has enough rows; else the label."""
     names = _list_columns(source)
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
-    sound = [name for name, each in rows.items() if each.min() >= ENOUGH]
+    sound = [name for name, each in rows.items() if each.min() >= ENOUGH and not set(each.index) <= {"True", "False"}]
     usual = "label" if "label" in names else next(iter(names), "")
     return min(sound, key=lambda name: len(rows[name]), default=usual)
 

@@ -28,7 +28,7 @@ from dashboard.figures.theme import SYMBOLS, Look, Tokens, blend_colors
 
 Row = Mapping[str, Any]
 COUNTED = {AGREES: "agree", DIFFERS: "differ", BETTER: "are better than the paper allows"}
-COUNTED |= {INCONCLUSIVE: "inconclusive", ONE_SEED: "of one seed"}
+COUNTED |= {INCONCLUSIVE: "are inconclusive", ONE_SEED: "have one seed"}
 """Verdict → what several results do."""
 BOXED = 5
 """Fewest results of a box."""
@@ -68,7 +68,7 @@ class PaperTable:
 
     def describe(self) -> str:
         """Return the paper, and what the table is about."""
-        return f"{PAPERS[self.paper]}: {self.table['title']}"
+        return f"{PAPERS[self.paper]}, {self.table['title']}"
 
 
 def list_metrics(table: Mapping[str, Any]) -> list[str]:
@@ -181,7 +181,7 @@ def summarize_baselines(rows: Sequence[Row]) -> str:
     ours, reported = (sum(row["baseline"] > row[name] for row in known) for name in ("ours", "reported"))
     if not known:
         return "TF-IDF has no number to compare here."
-    return f"TF-IDF beats {ours} of our {len(known)} means and {reported} of the reported numbers."
+    return f"TF-IDF beats {ours} of our {len(known)} means and {reported} of {len(known)} reported numbers."
 
 
 DIFFERENCES = Figure(

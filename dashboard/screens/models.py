@@ -40,7 +40,7 @@ def show_page() -> None:
         if st.button("Train this", type="primary", key="train-this", icon=":material/play_circle:"):
             state.open_page("train", view=state.FORM_VIEW)
     with head:
-        show_header("Models", QUESTION, [(name, f"is from {PRESETS[name].source}")])
+        show_header("Models", QUESTION, [(name, f"from {PRESETS[name].source}")])
     tables = collect_tables(_list_sections(name, sizes, records), plain=True)
     show_export_bar("models", {**_show_model(name, sizes), **tables})
 
