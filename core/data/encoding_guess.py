@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 
-_SAMPLE = 50_000  # Bytes that are tried in each encoding
+_SAMPLE = 10_000  # Bytes of each part that are tried in each encoding
+_PARTS, _LEAST_LINES = 4, 12  # Parts of a text that are scored apart, if it has so many lines
+_IMPOSSIBLE = 0.1  # Messiness of a part in an encoding that cannot read it
 _COHERENCE = 0.3  # Weight of a text's likeness to a language against its messiness, both from 0 to 1
 _MESSIEST = 0.4  # A text with more mess is in no language
 _HANDICAPS = dict.fromkeys("cp1257 euc-jp cp932 koi8-r koi8-u".split(), 0.02)
@@ -26,21 +28,30 @@ _WESTERN = re.compile(f"(?:[\x00-\x7f{_SIGNS}]|[{_LETTERS}]{{1,2}}(?![^\x00-\x7f
 
 def guess_encoding(data: bytes) -> list[str]:
     """Return the likeliest encodings of bytes that are not UTF-8, each with another text, best first; maybe none."""
+    lines = list(dict.fromkeys(line for line in data.splitlines(keepends=True) if not line.isascii()))
+    # A damaged byte rules out the right encoding, but only in its part of the lines.
+    parts = [b"".join(lines[n::_PARTS])[:_SAMPLE] for n in range(_PARTS)] if len(lines) >= _LEAST_LINES else []
+    sample = b"".join(lines)[: _PARTS * _SAMPLE]
+    scores = Counter[str]()
+    for part in parts or [sample]:
+        found = _score_encodings(part[: part.rfind(b"\n") + 1] or part)  # it may end inside a character
+        scores.update({name: found.get(name, _IMPOSSIBLE) for name in (*scores, *found)})
+    texts: dict[str, str] = {}
+    for name in sorted(scores, key=lambda name: scores[name]):
+        texts.setdefault(sample.decode(name, "replace"), name)
+    if (western := sample.decode("cp1252", "replace")) in texts or _WESTERN.fullmatch(western):
+        texts[western] = "cp1252"
+    first = ["cp1252"] if _WESTERN.fullmatch(western) else []
+    return list(dict.fromkeys([*first, *texts.values()]))
+
+
+def _score_encodings(sample: bytes) -> dict[str, float]:
+    """Return the messiness of bytes in each encoding that can read them, less their likeness to a language."""
     from charset_normalizer import from_bytes
 
-    lines = dict.fromkeys(line for line in data.splitlines(keepends=True) if not line.isascii())
-    sample = b"".join(lines)[:_SAMPLE]
-    sample = sample[: sample.rfind(b"\n") + 1] or sample  # may end inside a character
-    scores: dict[str, tuple[float, str]] = {}
-    for match in from_bytes(sample, cp_isolation=list(_HANDICAPS), threshold=_MESSIEST, enable_fallback=False):
-        for each in (match, *match.submatch):
-            if encoding := _NAMES.get(each.encoding):
-                score = each.chaos - _COHERENCE * each.coherence + _HANDICAPS[encoding]
-                text = sample.decode(encoding, "replace")
-                scores[text] = min(scores.get(text, (1.0, "")), (score, encoding))
-    ranked, western = sorted(scores, key=scores.__getitem__), sample.decode("cp1252", "replace")
-    found = ["cp1252" if text == western else scores[text][1] for text in ranked]
-    return list(dict.fromkeys(("cp1252", *found))) if _WESTERN.fullmatch(western) else found
+    found = from_bytes(sample, cp_isolation=list(_HANDICAPS), threshold=_MESSIEST, enable_fallback=False)
+    every = ((_NAMES.get(each.encoding), each) for match in found for each in (match, *match.submatch))
+    return {name: each.chaos - _COHERENCE * each.coherence + _HANDICAPS[name] for name, each in every if name}
 
 
 def normalize_name(encoding: str) -> str:

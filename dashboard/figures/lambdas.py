@@ -421,7 +421,7 @@ def _read_shares(source: Source) -> Track:
 
 SHARES = Figure(
     "map-shares",
-    "lambdas",
+    "attention",
     "Share of each map",
     _read_shares,
     draw_shares,

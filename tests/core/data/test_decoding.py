@@ -103,6 +103,13 @@ def test_detected_legacy_encodings_are_reported_as_guesses(language, rows):
         assert decision.setting == "data.encoding" and decision.proof in decoded.text
 
 
+@pytest.mark.parametrize("language", ["ko", "ja", "zh-Hans", "ru", "he", "pl"])
+def test_a_damaged_byte_changes_no_guess(language):
+    data = reviews(language, 60).encode(ENCODINGS[language][0], "replace")
+    damaged = decode_bytes(data[: len(data) // 2] + b"\xff" + data[len(data) // 2 :])
+    assert damaged.text[:400] == decode_bytes(data).text[:400]
+
+
 @pytest.mark.parametrize("language", ENCODINGS)
 def test_utf8_is_certain(language):
     decisions, findings = describe_encoding(decode_bytes(reviews(language, 60).encode()))

@@ -209,7 +209,7 @@ def test_parts_matter_by_the_stored_importance():
     rows.append(row("h1.2", [-0.1, -0.02], [0.1, 0.2], "mean"))
     config = SimpleNamespace(model=compose("vanilla").model)
     source = SimpleNamespace(record=SimpleNamespace(config=config, run="a", preset="vanilla"), split="test")
-    source.reader = SimpleNamespace(read_attention=lambda *asked: {"parts": rows})
+    source.reader = SimpleNamespace(read_attention=lambda *asked, **more: {"parts": rows})
     assert read_measured(source) == {"h1.1": "clear", "h1.2": "idle"}
-    source.reader = SimpleNamespace(read_attention=lambda *asked: None)
+    source.reader = SimpleNamespace(read_attention=lambda *asked, **more: None)
     assert read_measured(source) == {}
