@@ -115,7 +115,7 @@ def test_starter_run_can_run_the_behavioral_tests(app):
     assert "All eight starters judge people by their group" in words
 
 
-OF_LAMBDA = {"lambdas", "lambda-bench", "course", "course-value", "coefficients", "final-values"}
+OF_LAMBDA = {"lambda-bench", "course", "course-value", "coefficients", "final-values"}
 
 
 def test_starter_runs_of_each_kind_have_the_figures_of_their_parts(tmp_path, monkeypatch):
