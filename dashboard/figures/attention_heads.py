@@ -149,7 +149,7 @@ def build_layer_maps(
 def _write_grid_reading(shown: HeadMaps) -> str:
     size = attention.get_block_size(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
-    return f"Attention from rows to columns. Darker = more.{shown.sign}{blocks}"
+    return f"Attention from rows to columns. Stronger colour = more.{shown.sign}{blocks}"
 
 
 HEADS = Figure(
@@ -264,7 +264,7 @@ def _write_lines_reading(lines: Lines) -> str:
     if taken is not None:
         ends = f" ({whole_percent(taken.min())} to {whole_percent(taken.max())} by head)" if len(taken) > 1 else ""
         sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels out{ends}."
-    return f"Darker line: more attention.{sign}{lines.window}"
+    return f"Stronger line: more attention.{sign}{lines.window}"
 
 
 HEAD_VIEW = Figure(
@@ -275,7 +275,7 @@ HEAD_VIEW = Figure(
     _draw_lines,
     note=lambda lines: lines.shown.setting,
     reading=_write_lines_reading,
-    how="Weights after softmax and combination, on the chosen scale. The darkest colour is the 98.5th percentile of "
+    how="Weights after softmax and combination, on the chosen scale. The strongest colour is the 98.5th percentile of "
     "the weights shown, so that one strong weight does not hide the rest. At first only the strongest lines are drawn.",
     options=(LAYER, MAP, SCALE, FROM),
 )

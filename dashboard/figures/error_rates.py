@@ -56,6 +56,7 @@ ADVICE: dict[str, str] = {
     "near duplicate": "Check the labels of the near duplicates in training",
 }
 CLASS = "\x1f"
+ANSWERS = {"True": "", "False": "not "}  # values of a column of yes and no → what stands before its name
 MOST_ROWS = 100
 TOLD = 2
 PARTS = ("precision", "recall", "f1")
@@ -120,6 +121,8 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
 def name_rule(rule: str) -> str:
     """Name the rows that a filter rule selects, such as `negation` or `source web`."""
     name, _, value = rule.partition("=")
+    if value in ANSWERS and name != TAG:
+        return f"{ANSWERS[value]}{name}"
     return name_tag(value) if name == TAG else f"{name} {format_value(value)}"
 
 
@@ -138,7 +141,9 @@ def _name_tag(row: Mapping[str, Any]) -> TextCell:
     name, _, value = row["tag"].partition("=")
     if name == TAG:
         return write_tag(value, "no cause" * _is_consequence(row))
-    return TextCell(format_value(value), small=name)
+    return TextCell(
+        name_rule(row["tag"]) if value in ANSWERS else format_value(value), small=name * (value not in ANSWERS)
+    )
 
 
 def build_rates_table(found: ErrorRates) -> IntervalTable:
@@ -156,14 +161,14 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
     return IntervalTable(
         "Tags and column values with their error risk",
         (
-            columns.name("name", "Tag or column", _name_tag, "36%", rule="tag"),
+            columns.name("name", "Tag or column", _name_tag, "36%", wrap=True, rule="tag"),
             columns.count("n", "n", "n", "3.4rem"),
             columns.make_csv_columns("wrong"),
             columns.text("rate", "wrong", lambda row: percent(row["rate"]), "4.7rem", soft=True, rate="rate"),
             columns.make_csv_columns(low="interval.0", high="interval.1", rest_n="rest.n", rest_wrong="rest.wrong"),
             columns.make_csv_columns("excess", "ratio"),
             *([] if few else [columns.interval("ratio", "risk ratio", mark_risk, build_ratio_axis)]),
-            columns.text("excess", "wrong" if few else "excess", write_excess, "4rem"),
+            columns.text("excess", "wrong" if few else "excess errors", write_excess, "6.6rem"),
             columns.make_csv_columns(ratio_low="ratio_interval.0", ratio_high="ratio_interval.1", p="p"),
             columns.make_csv_columns("p_holm", "differs"),
         ),
@@ -207,7 +212,7 @@ def _draw_exhibit(found: ErrorRates, look: Look) -> Component:
 GATHERED: Figure[ErrorRates] = make_interval_figure(
     "error-tags",
     "errors",
-    "Where errors cluster",
+    "Error rate by tag",
     lambda source: count_errors(select_rows(source)),
     build_rates_table,
     "Tags",
@@ -219,7 +224,7 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
     ),
     finding=describe_clusters,
     exhibit=_draw_exhibit,
-    how="*Excess*: errors beyond those expected at the error rate of all other sentences. *Risk ratio*: the error rate "
+    how="*Excess errors*: those beyond the error rate of all other sentences. *Risk ratio*: the error rate "
     "with the tag divided by the rate without, with Koopman's score interval at the level of its step in Holm's "
     f"correction over all tests, so it excludes 1 exactly if the test is significant; none below {LEAST} "
     "sentences on either side. *No cause*: errors have it by definition, or because they are errors.",
@@ -253,13 +258,15 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
     return IntervalTable(
         "Slices with more errors",
         (
-            columns.name("name", "Slice", lambda each: describe_selection(each.clauses), "36%", rules=format_rules),
+            columns.name(
+                "name", "Slice", lambda each: describe_selection(each.clauses), "36%", wrap=True, rules=format_rules
+            ),
             columns.count("n", "n", "risk.n", "3.4rem"),
             columns.make_csv_columns(wrong="risk.wrong"),
             columns.text("rate", "wrong", lambda each: percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"),
             columns.make_csv_columns(excess="risk.excess", ratio="risk.ratio", low="interval.0", high="interval.1"),
             columns.interval("ratio", "risk ratio", mark_slice, build_ratio_axis),
-            columns.text("excess", "excess", lambda each: signed(each.risk.excess, 0), "4rem"),
+            columns.text("excess", "excess errors", lambda each: signed(each.risk.excess, 0), "6.6rem"),
             columns.make_csv_columns(p_holm="p_holm"),
         ),
         shown.found.slices,

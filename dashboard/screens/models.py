@@ -81,9 +81,11 @@ def _show_model(name: str, sizes: model_plan.Sizes) -> dict[str, Table]:
     made = model_plan.ModelDiagram(list_parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
     parameters = count_parameters(model, vocabulary=sizes.vocabulary, classes=classes)
     nearest = find_nearest(name, preset_catalog.list_preset_settings())
-    settings = plural(len(preset_catalog.compare_presets(name, nearest)), "setting")
-    show_summary(f"{name} has {count(parameters)} parameters and differs from {nearest} in {settings}.")
-    show_model(f"parts-{name}", model, made, f"{PRESETS[name].line} Parameters for {sizes.words}.")
+    differs = f"differs from {nearest} in {plural(len(preset_catalog.compare_presets(name, nearest)), 'setting')}."
+    has, own = f"has {count(parameters)} parameters", model != PRESETS[name].model
+    show_summary(f"As trained in this run it {has}. Its preset {differs}" if own else f"{name} {has} and {differs}")
+    of_run = " Layers, heads and widths are those of this run." if own else ""
+    show_model(f"parts-{name}", model, made, f"{PRESETS[name].line} Parameters for {sizes.words}.{of_run}")
     return dict(model_plan.DIAGRAM.build_tables(made))
 
 
@@ -114,19 +116,25 @@ TITLES |= {"question": "Question", "set": "To find out, set"}
 
 def _show_list(frame: pd.DataFrame, file: str, title: str, note: str, about: str, name: str) -> dict[str, Table]:
     show_heading(title, make_slug(title), note=note)
-    show_table(frame, about.format(name), {name: title for name, title in TITLES.items() if name in frame})
+    titles = {name: title for name, title in TITLES.items() if name in frame}
+    show_table(
+        frame,
+        about.format(name),
+        titles,
+        row_height=3 * get_row_height(),
+    )
     return {file: frame}
 
 
 def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
     show_heading("Pretrained encoders", "backbones", note="recipes of the model “pretrained”")
     titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
-    titles |= {"sets": ("It sets", 210), "get": ("To get it", 230), "source": ("Paper", 230)}
+    titles |= {"get": ("To get it", 330)}
     about = "Pretrained encoders that the papers fine-tune, and whether their weights are here"
     show_table(frame, about, titles, column_order=list(titles))
     show_caption(
-        "“sentiscope train --model pretrained --recipe NAME” fine-tunes one. Nothing is downloaded: FOLDER is the "
-        f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."
+        "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is the "
+        f"value of {FOLDER}, or the hub's cache. The exported table also has settings and papers."
     )
     return {"Backbones": frame}
 
@@ -146,7 +154,7 @@ def _show_comparison(name: str) -> dict[str, Table]:
     )
     frame = model_plan.compare_presets(name, other)
     titles = {"what": "What", "setting": "Setting"}
-    show_table(frame, f"Settings in which {name} and {other} differ", titles, row_height=None)
+    show_table(frame, f"Settings in which {name} and {other} differ", titles)
     return {"Differences": frame}
 
 

@@ -63,13 +63,12 @@ def show_page() -> None:
 def _show_example() -> None:
     example = read_example()
     shown = figures.Members(example.cells, example.metric)
+    show_caption("No sweep has been planned here yet. This example comes with Sentiscope.")
     _show_members(shown, "Example: ")
     table, alt = figures.TABLE.draw(example.rows, get_look()), "Means and deviations by setting"
     show_drawing(table, figures.TABLE.name, alt, row_height=38)  # low rows: all are on a projector's first screen
-    text = "No sweep has been planned here yet. This example comes with Sentiscope;"
-    show_caption(f"{text} {figures.describe_baseline(shown)}")
     reading = figures.TABLE.resolve_text(figures.TABLE.reading, example.rows)
-    show_caption(f"{reading} Made on {example.made}; its runs are not included.")
+    show_caption(f"{reading} {figures.describe_baseline(shown)} Made on {example.made}; its runs are not included.")
 
 
 def _show_members(shown: figures.Members, begin: str = "", curves: dict[str, Any] | None = None) -> None:
