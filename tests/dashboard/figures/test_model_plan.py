@@ -165,7 +165,8 @@ def test_time_names_its_basis_and_cost_is_a_sentence_without_what_is_unknown():
     said = model_plan.describe_cost("x", size, time, CONFIG)
     assert said == "x has at most 4.30 M parameters (2 layers, 30\u202f000 tokens) and trains in about 50 s or less."
     assert model_plan.describe_cost("x", None, time, CONFIG) == "x trains in about 50 s or less."
-    assert model_plan.describe_cost("x", size, None, CONFIG) == "x has at most 4.30 M parameters (2 layers, 30\u202f000 tokens)."
+    said = model_plan.describe_cost("x", size, None, CONFIG)
+    assert said == "x has at most 4.30 M parameters (2 layers, 30\u202f000 tokens)."
     assert model_plan.describe_cost("x", None, None, compose("tfidf-logreg")) == "x is fitted in one go."
     assert model_plan.describe_cost("x", None, None, CONFIG) == "x can be trained."
 
