@@ -70,7 +70,7 @@ def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
         (
             columns.name("words", "Words", "words", "32%", words="words"),
             columns.count("selected", "here", "selected", "3.2rem"),
-            columns.count("rest", "elsewhere", "rest", "5rem", soft=True),
+            columns.count("rest", "others", "rest", "5rem", soft=True),
             columns.interval("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
             columns.make_csv_columns(log_odds="log_odds", z="z"),
         ),
@@ -149,7 +149,7 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
             columns.count("n", "here", "selected", "3.6rem", csv="selected"),
             columns.interval("share", "share", mark_share, lambda marks: axis),
             columns.text(
-                "v", "Cramér’s V", lambda row: TextCell(number(row["v"], 2), strong=is_significant(row)), "6rem"
+                "v", "Cramér’s V", lambda row: TextCell(number(row["v"], 2), strong=is_significant(row)), "4.4rem"
             ),
             columns.make_csv_columns("share", "rest", "rest_share"),
         ),
@@ -265,7 +265,7 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
         order = sorted(range(len(found)), key=lambda at: (-found[at].log_odds, found[at].words))
         words = [
             {"id": shown.make_id(name, each.words), "words": each.words, "rem": round(rems[name][at], 3)}
-            | {"said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere"}
+            | {"said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} in others"}
             for at, each in ((at, found[at]) for at in arrange_words(order))
         ]
         title = f"{name.capitalize()}s: {count(shown.sizes[name])}"

@@ -233,15 +233,14 @@ def _format_column(column: pd.Series) -> list[str]:
 def _build_rows(shown: RowSelection, places: np.ndarray) -> list[dict[str, Any]]:
     table = shown.table
     frame = table.frame.iloc[places]
-    own = {name: _format_column(frame[name]) for name in table.own}
+    order = sorted(table.own, key=lambda name: name == "frame")  # the pattern of a made sentence last: it says least
+    own = {name.replace(PHENOMENON, "kind"): _format_column(frame[name]) for name in order}
     tags = {name: has[places] for name, has in shown.known.found_tags.items()}
     chances = np.round(table.probabilities[places], 3)
     rows, names = [], ("key", "text", "true", "predicted", "p_predicted", "wrong")
     for at, (key, text, true, said, p, wrong) in enumerate(zip(*(frame[name].tolist() for name in names), strict=True)):
         row = {"key": key, "text": text, "true": true, "predicted": said, "p": round(p, 3), "wrong": wrong}
-        row["own"] = " \u00b7 ".join(
-            f"{name.replace(PHENOMENON, 'kind')}: {values[at]}" for name, values in own.items() if values[at]
-        )
+        row["own"] = " \u00b7 ".join(f"{name}: {values[at]}" for name, values in own.items() if values[at])
         row["tags"] = [name_tag(name) for name, has in tags.items() if has[at]]
         row["chances"] = _list_probabilities(chances[at], table.classes, (true, said), several=table.task == "multi")
         if table.task == "multi":

@@ -1,6 +1,7 @@
 """Error rates by tag, column and slice: slices that a search finds, saved slices with all metrics, and next steps."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from core.error_analysis.slices import FEW
 from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
 from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
-from core.formatting import count, number, percent, signed
+from core.formatting import MINUS, count, number, percent, signed
 from core.metrics import format_title
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
@@ -128,7 +129,8 @@ def name_rule(rule: str) -> str:
 
 def format_value(value: str) -> str:
     """Format a data column's value for reading: `missing`, `yes`, `no`, or the value itself."""
-    return {"": "missing", "True": "yes", "False": "no"}.get(value, value.replace(RANGE, " to "))
+    known = {"": "missing", "True": "yes", "False": "no"}
+    return known.get(value, re.sub("^-(?=[0-9])", MINUS, value.replace(RANGE, " to ")))
 
 
 def write_tag(tag: str, small: str = "") -> TextCell:
@@ -141,9 +143,7 @@ def _name_tag(row: Mapping[str, Any]) -> TextCell:
     name, _, value = row["tag"].partition("=")
     if name == TAG:
         return write_tag(value, "no cause" * _is_consequence(row))
-    return TextCell(
-        name_rule(row["tag"]) if value in ANSWERS else format_value(value), small=name * (value not in ANSWERS)
-    )
+    return TextCell(name_rule(row["tag"])) if value in ANSWERS else TextCell(format_value(value), small=name)
 
 
 def build_rates_table(found: ErrorRates) -> IntervalTable:
@@ -168,7 +168,7 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
             columns.make_csv_columns(low="interval.0", high="interval.1", rest_n="rest.n", rest_wrong="rest.wrong"),
             columns.make_csv_columns("excess", "ratio"),
             *([] if few else [columns.interval("ratio", "risk ratio", mark_risk, build_ratio_axis)]),
-            columns.text("excess", "wrong" if few else "excess errors", write_excess, "6.6rem"),
+            columns.text("excess", "wrong" if few else "excess errors", write_excess, "4rem"),
             columns.make_csv_columns(ratio_low="ratio_interval.0", ratio_high="ratio_interval.1", p="p"),
             columns.make_csv_columns("p_holm", "differs"),
         ),
@@ -224,7 +224,7 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
     ),
     finding=describe_clusters,
     exhibit=_draw_exhibit,
-    how="*Excess errors*: those beyond the error rate of all other sentences. *Risk ratio*: the error rate "
+    how="*Excess errors*: beyond those expected at the error rate of the others. *Risk ratio*: the error rate "
     "with the tag divided by the rate without, with Koopman's score interval at the level of its step in Holm's "
     f"correction over all tests, so it excludes 1 exactly if the test is significant; none below {LEAST} "
     "sentences on either side. *No cause*: errors have it by definition, or because they are errors.",
@@ -266,7 +266,7 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
             columns.text("rate", "wrong", lambda each: percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"),
             columns.make_csv_columns(excess="risk.excess", ratio="risk.ratio", low="interval.0", high="interval.1"),
             columns.interval("ratio", "risk ratio", mark_slice, build_ratio_axis),
-            columns.text("excess", "excess errors", lambda each: signed(each.risk.excess, 0), "6.6rem"),
+            columns.text("excess", "excess errors", lambda each: signed(each.risk.excess, 0), "4rem"),
             columns.make_csv_columns(p_holm="p_holm"),
         ),
         shown.found.slices,

@@ -204,7 +204,7 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
             columns.text("difference", "", lambda pair: signed(pair["difference"], 3), "3.9rem"),
             columns.interval("interval", "", _mark_difference, _AXIS),
             columns.text("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4rem", soft=True),
-            columns.text("rows", "test rows needed", write_rows, "7.6rem", soft=True),
+            columns.text("rows", "test rows needed", write_rows, "6rem", soft=True),
             columns.name("verdict", "", write_verdict, "10.4rem"),
             _build_csv(shape.pairs),
         ),

@@ -173,9 +173,7 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
 def summarize_results(rows: Sequence[Row]) -> str:
     """Return how many of the reported numbers were compared and with what result, as a sentence."""
     counts = Counter(row["verdict"] for row in rows if row["reported"] is not None)
-    said = ", ".join(
-        f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in COUNTED.items() if counts[verdict]
-    )
+    said = ", ".join(f"{n} {words[n > 1]}" for verdict, words in COUNTED.items() if (n := counts[verdict]))
     return f"{counts.total() - counts[NOT_RUN]} of {counts.total()} numbers compared{said and f': {said}'}."
 
 

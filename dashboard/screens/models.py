@@ -117,12 +117,7 @@ TITLES |= {"question": "Question", "set": "To find out, set"}
 def _show_list(frame: pd.DataFrame, file: str, title: str, note: str, about: str, name: str) -> dict[str, Table]:
     show_heading(title, make_slug(title), note=note)
     titles = {name: title for name, title in TITLES.items() if name in frame}
-    show_table(
-        frame,
-        about.format(name),
-        titles,
-        row_height=3 * get_row_height(),
-    )
+    show_table(frame, about.format(name), titles, row_height=3 * get_row_height())
     return {file: frame}
 
 
@@ -134,7 +129,7 @@ def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
     show_table(frame, about, titles, column_order=list(titles))
     show_caption(
         "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is the "
-        f"value of {FOLDER}, or the hub's cache. The exported table also has settings and papers."
+        f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."
     )
     return {"Backbones": frame}
 
@@ -154,7 +149,7 @@ def _show_comparison(name: str) -> dict[str, Table]:
     )
     frame = model_plan.compare_presets(name, other)
     titles = {"what": "What", "setting": "Setting"}
-    show_table(frame, f"Settings in which {name} and {other} differ", titles)
+    show_table(frame, f"Settings in which {name} and {other} differ", titles, row_height=2 * get_row_height())
     return {"Differences": frame}
 
 
