@@ -212,7 +212,7 @@ SPLITS = Figure[Mapping[str, Any]](
         + ("words" if card["vocabulary"]["tokenizer"] == "word" else "pieces")
     ),
     reading=lambda card: (
-        f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Cut: share of texts."
+        f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Truncated: share of texts."
     ),
     how="Repeats are rows whose text occurred before in the same split. A model can memorise a row of another split "
     "that is also in train, or inside a training text as a phrase: scores on such rows may be too high.",

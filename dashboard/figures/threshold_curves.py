@@ -305,7 +305,7 @@ CALIBRATION = Figure(
     lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
     note=lambda shape: ", ".join(filter(None, (decisions.write_sample_size(shape.decision), shape.temperature))),
     reading=lambda shape: (
-        "At a probability of 0.8, 80 % should be true (dotted line). Bars: 95 % interval."
+        "At a probability of 0.8, 80 % should be true (dotted line). Thin lines: 95 % interval."
         + " Vertical line: threshold." * (shape.decision.threshold is not None)
     ),
     how=lambda shape: " ".join([HOW, *shape.about]),

@@ -117,7 +117,7 @@ TITLES |= {"question": "Question", "set": "To find out, set"}
 def _show_list(frame: pd.DataFrame, file: str, title: str, note: str, about: str, name: str) -> dict[str, Table]:
     show_heading(title, make_slug(title), note=note)
     titles = {name: title for name, title in TITLES.items() if name in frame}
-    show_table(frame, about.format(name), titles, row_height=3 * get_row_height())
+    show_table(frame, about.format(name), titles, row_height=2 * get_row_height())
     return {file: frame}
 
 
@@ -126,7 +126,7 @@ def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
     titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
     titles |= {"get": ("To get it", 330)}
     about = "Pretrained encoders that the papers fine-tune, and whether their weights are here"
-    show_table(frame, about, titles, column_order=list(titles))
+    show_table(frame, about, titles, column_order=list(titles), row_height=2 * get_row_height())
     show_caption(
         "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is the "
         f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."

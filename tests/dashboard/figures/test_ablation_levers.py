@@ -166,7 +166,7 @@ def test_lambda_slider_has_its_curve_and_one_slider_scales_all_lambdas():
     every, _ = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
-    assert ". Curve: P(positive)." in data["full"] and "box: start" in data["full"]
+    assert ". Curve: P(positive)." in data["full"] and "box: initial λ" in data["full"]
 
 
 def test_table_counts_as_the_page_and_leaves_missing_fields_empty():
