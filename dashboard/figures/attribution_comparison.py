@@ -109,7 +109,7 @@ def list_checks(shown: MethodComparison) -> list[str]:
     """Return sentences on known errors of the attribution methods, and on why some methods are not shown."""
     lines = [
         f"{NAMES[name].capitalize()}: completeness error {signed(whole.error, 3)} after {count(whole.steps)} "
-        f"{'orders' if name == 'shapley' else 'steps'}, from {whole.reference}."
+        f"{'orders' if name == 'shapley' else 'steps'}, baseline: {whole.reference}."
         for name, found in shown.methods.by.items()
         if (whole := found.completeness)
     ]
