@@ -123,8 +123,8 @@ def _show_list(frame: pd.DataFrame, file: str, title: str, note: str, about: str
 
 def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
     show_heading("Pretrained encoders", "backbones", note="recipes of the model “pretrained”")
-    titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
-    titles |= {"get": ("To get it", 330)}
+    titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 120)}
+    titles |= {"get": ("To get it", 400)}
     about = "Pretrained encoders that the papers fine-tune, and whether their weights are here"
     show_table(frame, about, titles, column_order=list(titles), row_height=2 * get_row_height())
     show_caption(

@@ -129,7 +129,7 @@ def test_silent_option_is_described_and_written_into_links():
     assert second["cells"][1]["about"] == (
         "replace λ₁A₁ of head 2 of layer 1 by its mean, effect −0.850 towards positive, compared with zero +1.100"
     )
-    assert "with the part at its mean" in data["full"]
+    assert "setting the part to its mean" in data["full"]
 
 
 def test_mean_ablation_of_gates_uses_the_layer_mean_and_lexicons_have_a_row():
