@@ -73,7 +73,7 @@ def name_board(board: Board) -> str:
 
 
 def _show_head(board: Board) -> DeltaGenerator:
-    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         n = data.count_test_rows(board.measured[0].record) if board.measured else 0
         models = len(board.entries)
         notes = (f"{count(n)} test sentences" if n else "", f"{count(models)} model{'s' * (models != 1)}")
