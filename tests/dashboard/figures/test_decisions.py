@@ -220,7 +220,7 @@ def test_temperature_is_reported_with_the_answers_it_changes_and_can_be_removed(
     shown = CALIBRATION.read_data(here)
     np.testing.assert_allclose(shown.decision.probabilities, here.report.probabilities)
     now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
-    assert shown.temperature == f"temperature 5.00: calibration error {now:.3f}, as trained {before:.3f}"
+    assert shown.temperature == f"calibration error {now:.3f} ({before:.3f} before)"
     assert CALIBRATION.resolve_text(CALIBRATION.note, shown) == f"n = 200, {shown.temperature}"
     there = CALIBRATION.read_data(source(5.0, probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
