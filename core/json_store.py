@@ -11,7 +11,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -185,8 +185,8 @@ def _explain_malformed(content: bytes | str, reason: str) -> str:
 def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
     reason, _, place = said.partition(" - at `")
     parts = re.findall(r"\.([^.\[`]+)|\[(\d+|\.\.\.)\]", place)
-    parsed = tuple(name or (int(number) if number.isdigit() else None) for name, number in parts)
-    steps = _name_keys(value, kind, said, parsed)
+    names = tuple(name or (int(number) if number.isdigit() else None) for name, number in parts)
+    steps = _name_keys(value, kind, names)
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
         known = [field.name for field in msgspec.structs.fields(_find_type(kind, steps))]
         near = difflib.get_close_matches(unknown[1], known, n=1)
@@ -197,50 +197,30 @@ def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
     return Flaw(_join_steps(steps), _get_part(value, steps), _describe_reason(reason, kind, steps))
 
 
-def _name_keys(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Replace wildcards in an error's path by the keys that cause it; dictionaries are halved, as they may be long."""
+def _name_keys(value: Any, kind: Any, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Replace wildcards in an error's path by the keys of the first values that do not match their type."""
     while None in steps:
-        before = steps[: steps.index(None)]
-        group = _get_part(value, before)
-        keys = list(group) if isinstance(group, Mapping) else []
-        while len(keys) > 1:
-            half = keys[: len(keys) // 2]
-            keys = half if _find_error(_select_keys(value, before, half), kind) else keys[len(half) :]
-        if not keys or _find_error(trial := _select_keys(value, before, keys), kind) != said:
-            return before
-        value, steps = trial, (*before, keys[0], *steps[len(before) + 1 :])
+        place = steps.index(None)
+        inside = _find_type(kind, steps[: place + 1])
+        named = _get_part(value, steps[:place]).items()
+        if (key := next((key for key, each in named if not _is_valid(each, inside)), None)) is None:
+            return steps[:place]
+        steps = (*steps[:place], key, *steps[place + 1 :])
     return steps
 
 
-def _find_error(value: Any, kind: Any) -> str:
-    """Return msgspec's error message for a value that does not match a type; empty if it matches."""
+def _is_valid(value: Any, kind: Any) -> bool:
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return ""
-
-
-def _select_keys(value: Any, steps: tuple[Step, ...], keys: Sequence[Any]) -> Any:
-    """Return a copy of nested data in which the dictionary at a path has only the given keys."""
-    group = _get_part(value, steps)
-    return _replace_part(value, steps, {key: group[key] for key in keys})
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _get_part(value: Any, steps: tuple[Step, ...]) -> Any:
     for step in steps:
         value = value[step]
     return value
-
-
-def _replace_part(value: Any, steps: tuple[Step, ...], part: Any) -> Any:
-    """Return a copy of nested data with the part at a path replaced."""
-    if not steps:
-        return part
-    inside = _replace_part(value[steps[0]], steps[1:], part)
-    if isinstance(value, Mapping):
-        return {**value, steps[0]: inside}
-    return [inside if number == steps[0] else each for number, each in enumerate(value)]
 
 
 def _describe_reason(reason: str, kind: Any, steps: tuple[Step, ...]) -> str:
@@ -272,11 +252,12 @@ def _list_choices(kind: Any) -> tuple[Any, ...]:
 def _find_type(kind: Any, steps: tuple[Step, ...]) -> Any:
     """Return the type of a nested field, given the type of the whole data and the path of the field."""
     for step in steps:
+        kind = getattr(kind, "__origin__", kind) if hasattr(kind, "__metadata__") else kind
         if typing.get_origin(kind) in (typing.Union, types.UnionType):
             kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
         inside = typing.get_args(kind)
         if not inside:
-            kind = typing.get_type_hints(kind)[str(step)]
+            kind = typing.get_type_hints(kind, include_extras=True)[str(step)]
         else:
             kind = inside[-1 if typing.get_origin(kind) in (dict, Mapping) else 0]
     return kind

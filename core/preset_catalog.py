@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import functools
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from core.config import SETTINGS, compose, find_missing_inputs, flatten_config
-from core.exceptions import ConfigError, InputError
+from core.config import compose, flatten_config
+from core.exceptions import InputError
 from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import ModelConfig
 from core.models.model_description import count_parameters, list_features, list_parts, write_equation
@@ -88,7 +87,6 @@ def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = C
         "equation": [{"latex": line.latex, "words": line.words} for line in write_equation(preset.model)],
         "settings": dict(preset.settings),
         "departures": list_deviations(name),
-        "trials": list(suggest_trials(name)),
         "nearest": relative,
         "differences": [
             {"setting": each.setting, "what": each.words, "here": each.first, relative: each.second}
@@ -109,22 +107,6 @@ def list_deviations(name: str) -> list[dict[str, str]]:
         instead = f"{each.setting}={each.instead}" if each.instead else ""
         found.append({"what": each.what, "paper": each.paper, "here": here, "why": each.why, "instead": instead})
     return found
-
-
-@functools.cache
-def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
-    """Suggest experiments with a preset: a question, and the settings to try with their inputs as `name=value …`."""
-    found = []
-    for setting in SETTINGS.values():
-        if setting.trial is None:
-            continue
-        tried = {**dict(setting.trial.also), setting.name: setting.trial.value}
-        with contextlib.suppress(ConfigError):  # the setting has no effect in this model
-            tried |= find_missing_inputs(name, tried)
-            compose(name, tried)
-            pairs = " ".join(f"{key}={value}" for key, value in tried.items())
-            found.append({"question": setting.trial.question, "set": pairs})
-    return tuple(found)
 
 
 def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:

@@ -53,14 +53,6 @@ class Need:
     refused: bool = True  # if false, a setting without effect is accepted, such as lambda's range at one map
 
 
-class Trial(NamedTuple):
-    """A suggested experiment: a value for a setting that no preset changes, and the question that it answers."""
-
-    value: str
-    question: str
-    also: tuple[tuple[str, str], ...] = ()  # dotted names and values of further settings that it needs
-
-
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """The description of one setting: name, label, help, choices, range, conditions and default."""
@@ -72,7 +64,6 @@ class Setting:
     choices: tuple[str, ...]  # the allowed values, `true` and `false` for a switch; empty for a number or a text
     within: Range | None
     needs: tuple[Need, ...]
-    trial: Trial | None
     default: Any
 
     def find_unmet_need(self, group: Any) -> Need | None:
@@ -88,7 +79,6 @@ def setting(
     *,
     within: tuple[float, float] | Range | None = None,
     needs: tuple[Need, ...] = (),
-    trial: Trial | None = None,
 ) -> T:
     """Define a dataclass field that is a setting, with its label, help, range and conditions.
 
@@ -99,10 +89,9 @@ def setting(
         help: What it does; empty if the name is enough.
         within: Its range.
         needs: Conditions for it to have an effect; a value other than the default is refused if one is not met.
-        trial: An experiment with it, to suggest.
     """
     span = Range(*within) if within else None
-    about = {"label": label, "group": group, "help": help, "within": span, "needs": needs, "trial": trial}
+    about = {"label": label, "group": group, "help": help, "within": span, "needs": needs}
     return dataclasses.field(default=default, metadata=about)
 
 

@@ -59,6 +59,7 @@ QUESTION = "sentence"  # the number of the sentence that Start shows, from 1
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
 EDIT = "edit"  # edits of the model (`core.interpret.model_edits`)
 LESSON = "lesson"
+EXPERIMENT = "experiment"
 JOIN = "join"  # the code of a class that answers a lesson together (`core.lessons.tally`)
 
 # Session keys of annotation codes.

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 import msgspec
 
 from core import error_analysis, evaluation, runs
-from core.api.options import Clauses, CliArgument, File, OnProgress, RunName, Space, Split, Store, as_list
+from core.api.options import CliArgument, File, OnProgress, RunName, Space, Split, Store
 from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
 from core.data.findings import plural
@@ -124,46 +124,30 @@ def neighbours(
     text: Annotated[str, CliArgument(metavar="[TEXT]")] = "",
     *,
     key: str = "",
-    where: Clauses = (),
     split: Split = "",
     space: Space = "",
     most: int = 10,
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Find the sentences that are nearest to a sentence, or to selected rows, in embedding space.
+    """Find the sentences that are nearest to a sentence in embedding space.
 
     Args:
         text: Any sentence.
         key: A row of the split instead of a text, see sentiscope errors.
-        where: Rows of the split, as in errors, instead of both: their nearest training sentences.
         most: The number of sentences, at most 200.
 
     Returns:
         `run`, `split`, `space`, `text`; `neighbours`, nearest first: `key`, `row`, `text`, `true`, `predicted`, `wrong`
-        and the Euclidean `distance`. For a selection: `n` selected sentences, of which `looked_at` (2,000 at most) are
-        compared, `said` in words; `each`, the number of neighbours per sentence, `among` training sentences; the share
-        of neighbours with the sentence's true label (`true_share`) and with its predicted label (`predicted_share`);
-        `neighbours`: `row`, `text`, `label`, `near` (the number of selected sentences that have it among their
-        nearest), their `share`, and `likeness`, the mean cosine to them; sorted by `near`.
+        and the Euclidean `distance`.
     """
-    if sum(map(bool, (text.strip(), key, where))) != 1:
-        raise InputError("name a text, --key or --where, one of the three")
+    if bool(text.strip()) == bool(key):
+        raise InputError("name a text or --key, one of the two")
     store = store or RunStore()
     _check_vectors(store, run)
     table = error_analysis.predictions_table.read_table(store, run, split)
-    if where and space not in ("", HEAD):
-        raise InputError(f"--space {space}: a selection is compared with training only in the space of the head")
     config = evaluation.projection.ProjectionConfig("pca", space="" if space == HEAD else space)
     files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses an unknown space
-    if where:
-        chosen, tags = error_analysis.selection.Selection(tuple(as_list(where)), table.split), error_analysis.tags
-        rows = error_analysis.selection.select_rows(chosen, table, tags.TableTags(store, table), store)
-        vectors = files.read_space(table.classes).vectors[rows.places]
-        training = error_analysis.neighbors.TrainingRows(store, table.record, *filter(None, [on_progress]))
-        said = error_analysis.selection.describe_selection(rows.clauses, rows.group)
-        near = error_analysis.neighbors.find_shared(table, rows.places, vectors, training, most).to_dict()
-        return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}
     if config.space:
         runs.projections.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
     there = files.read_space(table.classes)
@@ -234,14 +218,5 @@ def print_layers(result: dict[str, Any]) -> None:
 
 def print_neighbours(result: dict[str, Any]) -> None:
     """Print the sentences that are nearest in embedding space, the nearest first."""
-    if "predicted_share" not in result:
-        say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
-        tabulate(result["neighbours"], ("key", "distance", "true", "predicted", "text"), "key")
-        return
-    of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
-    say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
-    shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "predicted_share"))
-    say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
-    near: dict[str, Any] = {"near to": lambda each: count(each["near"]), "cosine": "likeness"}
-    near |= {"label": "label", "text": "text"}
-    tabulate(result["neighbours"], near, "text")
+    say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
+    tabulate(result["neighbours"], ("key", "distance", "true", "predicted", "text"), "key")

@@ -161,8 +161,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the class `prior` towards which
         it moves probabilities (None: none), the validation `rows` it was fitted on (None for old runs without a
         temperature), loss, calibration error and Brier score `calibrated` and `as_trained`, and the number of `changed`
-        predictions; `doubt`: the number of `rows` of made-up unknown words, and the share predicted `near` the class
-        `prior` (within 0.10), or `left_out`; `mix`: None, or the `weight` of the network in the mixture with TF-IDF and
+        predictions; `mix`: None, or the `weight` of the network in the mixture with TF-IDF and
         the metrics of each alone, `network` and `tfidf`; `left_out` (undefined metric → reason), `per_class`,
         `confusion`; `seen_in_training`: `rows` and `share` that the tokenizer reads exactly like a training text, or
         that an `ancestor` (a run it started from or was taught by, and so on) learned from, ignoring case and blanks;
@@ -200,7 +199,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
     for reason in dict.fromkeys(result["left_out"].values()):
         names = ", ".join(name for name, each in result["left_out"].items() if each == reason)
         say(f"Not defined: {names}, since {reason}")
-    for about in filter(None, (result["mix"], result["calibration"], result["doubt"])):
+    for about in filter(None, (result["mix"], result["calibration"])):
         if about["note"]:
             say(about["note"])
     if "by" in result:

@@ -250,24 +250,22 @@ def report(
     file: Annotated[Path | str, CliArgument(name="--to", metavar="FILE")] = "",
     *,
     against: Annotated[Sequence[AnyRun], CliArgument(metavar="[RUN…]", kind=list[str], place=True)] = (),
-    codes: Annotated[str, CliArgument(metavar="SESSION")] = "",
     split: Split = "",
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write a report on a run, a comparison or a coding session as one HTML file that opens without a network.
+    """Write a report on a run or a comparison as one HTML file that opens without a network.
 
     Args:
         file: The file to write; default: sentiscope-report-RUN.html, here. An existing file is not replaced.
         against: Further runs on the same rows.
-        codes: A coding session, as `sentiscope codes list` names it: the id of a sample, an author, or the codebook.
 
     Returns:
-        `file`, its size in `bytes`, `kind` (`run`, `comparison` or `codes`), `runs`, `split`, `n` sentences, whether it
+        `file`, its size in `bytes`, `kind` (`run` or `comparison`), `runs`, `split`, `n` sentences, whether it
         contains their `texts`, the `command` that builds it again; `sections`, in order: `name`, `title` and the number
         `n` of items; `figures`: their names; `left_out`: name of a missing figure → reason.
     """
-    given: dict[str, Any] = {"codes": codes, "split": split, "store": store, "on_progress": on_progress}
+    given: dict[str, Any] = {"split": split, "store": store, "on_progress": on_progress}
     return find_drawing("report")([run, *arguments.get_names(against)], file, **given)
 
 

@@ -1,4 +1,4 @@
-"""Faithfulness and agreement of explanations, counterfactual texts, and the reach of a negation."""
+"""Faithfulness of explanations, counterfactual texts, and the reach of a negation."""
 
 from __future__ import annotations
 
@@ -7,76 +7,18 @@ from typing import Annotated, Any
 
 from rich.text import Text
 
-from core import behavioral_tests, evaluation, interpret, runs
+from core import behavioral_tests, interpret, runs
 from core.api import options
 from core.api.prediction import describe_text, open_text
-from core.api.printing import escape_controls, out, say, say_edit, tabulate, write_ends, write_rho
-from core.api.runs import runs_predictions
+from core.api.printing import escape_controls, out, say, say_edit, tabulate
 from core.data.findings import plural
-from core.exceptions import InputError, NotAvailable
-from core.formatting import MINUS, count, format_decimals, percent, whole_percent
+from core.exceptions import InputError
+from core.formatting import MINUS, count, format_decimals
 from core.interpret.negation_templates import TEMPLATES
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files
 from core.runs.store import RunStore
 from core.runs.text_predictions import build_answer, format_answer
-
-SEED = 0
-
-
-def agreement(
-    run: options.RunName,
-    *,
-    split: options.Split = "",
-    wrong: bool = False,
-    limit: int = 200,
-    on_progress: options.OnProgress = None,
-    store: options.Store = None,
-) -> dict[str, Any]:
-    """Count how often the most attended word matters most when deleted; correlate attribution methods with deletion.
-
-    Most attended: the word that receives most attention in the last layer, by size, mean over heads and queries. Most
-    needed: the word whose deletion changes the log-odds of the predicted class most. If several differ only by
-    rounding, the first counts. Texts of fewer than two words are left out; of longer texts 300 words are compared.
-
-    Args:
-        wrong: Only texts that the run gets wrong.
-        limit: The number of texts, drawn at random with seed 0; 0: all.
-
-    Returns:
-        `run`, `split`, `wrong`, `found` (number of rows), `drawn`, `seed`; `methods`, for `attention`, `collapse`,
-        `gradient` and `integrated` if the model supports them: `method`, `texts`, `same` (number of texts in which the
-        method's top word is the most needed one), `chance` (the share for a random word: the mean of 1 / words), `rho`
-        (mean Spearman correlation with deletion, or None) with its 95 % `rho_interval` (a bootstrap), `ranked` (texts
-        with at least three words whose values are not all equal).
-    """
-    store = store or RunStore()
-    if limit < 0:
-        raise InputError(f"--limit {limit}: a number of texts, or 0 for all")
-    split = runs.predictions.choose_split(store, run, split)
-    table = runs_predictions(run, split, store)
-    if why := runs.predictions.explain_lacking_texts(store.get_path(run), store.read(run)):
-        raise NotAvailable(f"run '{run}': {why}")
-    loaded = runs.load.load_run(store, run)
-    if not set(interpret.attribution.list_methods(loaded.model.provides)) - {"deletion", "shapley"}:
-        raise InputError(f"run '{run}' can be explained by deletion and shapley alone: there is nothing to compare")
-    texts = table.loc[table["label"] != table["predicted"]] if wrong else table
-    found = texts["text"].tolist()
-    if not found:
-        raise InputError(f"run '{run}' has no {'wrong ' if wrong else ''}text in split '{split}'")
-    chosen = evaluation.projection.draw_rows(len(found), limit or len(found), SEED)
-    drawn = [found[place] for place in chosen]
-    tell = on_progress or (lambda what, share: None)
-    told = interpret.attribution.compare_with_deletion(loaded.make_reader(), drawn, tell)
-    return {
-        "run": run,
-        "split": split,
-        "wrong": wrong,
-        "found": len(found),
-        "drawn": len(drawn),
-        "seed": SEED,
-        "methods": [dataclasses.asdict(each) for each in told],
-    }
 
 
 def believe(
@@ -174,23 +116,6 @@ def _describe_method(
     curves = {name: {side: list(each) for side, each in curve.items()} for name, curve in known["curves"].items()}
     about = {"method": found.method, "verdict": said.verdict, "tests": tests}
     return {**about, **{name: known[name] for name in ("areas", "control", "agreement")}, "curves": curves}
-
-
-def print_agreement(result: dict[str, Any]) -> None:
-    """Print a row for each attribution method: how far it agrees with deletion."""
-    kind = "wrong text" if result["wrong"] else "text"
-    of = f" of {count(result['found'])}" * (result["drawn"] < result["found"])
-    say(f"{result['run']}, {result['split']}: {plural(result['drawn'], kind)}{of}; each method against deletion")
-    columns: dict[str, Any] = {
-        "method": "method",
-        "same word first": lambda each: f"{count(each['same'])} of {count(each['texts'])}",
-        "": lambda each: whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
-        "by chance": lambda each: "–" if each["chance"] is None else percent(each["chance"]),
-        "mean ρ": lambda each: write_rho(each["rho"]),
-        "interval": lambda each: write_ends(each["rho_interval"]),
-        "over": lambda each: count(each["ranked"]),
-    }
-    tabulate(result["methods"], columns)
 
 
 def print_believe(result: dict[str, Any]) -> None:

@@ -150,11 +150,6 @@ def _print_preset(result: dict[str, Any]) -> None:
     for each in result["departures"]:
         follow = f" (as the paper: --set {each['instead']})" if each["instead"] else ""
         say(f"- {each['what']}: {each['paper'] or 'not stated'}. Here {each['here']}: {each['why']}{follow}")
-    if result["trials"]:
-        say("")
-        say("worth trying, though no preset does:")
-    for each in result["trials"]:
-        say(f"- {each['question']} --set {each['set'].replace(' ', ' --set ')}")
     say(f"Train it: sentiscope train --model {result['name']}")
 
 

@@ -130,7 +130,7 @@ Edit = Annotated[
         "Change the model inside, as `edit` in the link of the page Sentence: h1.2 (head 2 of layer 1 off), c2.1 (A₁ "
         "of layer 2), m1.2.0 (A₀ of one head), h1.2:mean (at its mean), l2c1:0.5 (λ₁ of layer 2), l:0.5 (all other λ × "
         "0.5), g1.3:0 (gate of token 3 in layer 1 closed), s:0.5 (half the lexical term), s2 (that of layer 2 off), "
-        "n3.2 or word=piece (a piece of a word silenced), mix.0 (TF-IDF out). Example: --edit h1.2,l2c1:0.5",
+        "mix.0 (TF-IDF out). Example: --edit h1.2,l2c1:0.5",
         metavar="PART,…",
     ),
 ]

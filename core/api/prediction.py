@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from core import evaluation, interpret, runs
-from core.api.exhibits import find_drawing
+from core import interpret, runs
 from core.api.options import Change, CliArgument, Edit, File, OnProgress, PairText, Passage, RunName, Settings, Store
 from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
@@ -57,8 +56,7 @@ def predict(
         to: Write the file with the predictions joined: .csv, .jsonl or .parquet.
 
     Returns:
-        `run`, `task`, `edit`, for a file also `text` (its column), `notes` (on a guessed encoding), `differences` (of
-        its texts and predicted labels from those of the run's test data, `core.evaluation.split_differences`) and
+        `run`, `task`, `edit`, for a file also `text` (its column), `notes` (on a guessed encoding) and
         `predictions`; with `to`, `rows` and `to` instead, so memory does not grow with the file. A prediction has `row`
         (from 0), `text`, `label` (with several labels per text: `labels` above 0.5, and `labels_tuned` above the
         thresholds chosen on validation) and `probabilities`; `unknown`, the share of unknown words (None for byte
@@ -105,8 +103,6 @@ def print_predict(result: dict[str, Any]) -> None:
         say(f"Note: {note}.")
     _print_unknown(predictions)
     _print_cut(predictions)
-    for warning in result.get("differences", {}).get("warnings", ()):
-        say(warning, head="Warning: ")
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
         return
@@ -204,12 +200,9 @@ def sentence(
 
 
 def inspect(
-    run: RunName, text: PairText, *, edit: Edit = "", intervene: Change = None, html: File = None, store: Store = None
+    run: RunName, text: PairText, *, edit: Edit = "", intervene: Change = None, store: Store = None
 ) -> dict[str, Any]:
     """Show tokens, prediction and every attention map of one text.
-
-    Args:
-        html: Also write a page with every map.
 
     Returns:
         `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, the model's internals
@@ -218,12 +211,7 @@ def inspect(
         temperature; `parts` has the same with names for display.
     """
     loaded, edits, reader = open_text(run, text, store, edit, intervene)
-    view, record = reader.inspect(text), loaded.record
-    said = build_answer(record, view.probabilities)
-    if html is not None:
-        labels = said.get("labels_tuned", said.get("labels"))
-        words = "" if labels is None else ", ".join(labels) or evaluation.metrics.NOTHING
-        find_drawing("inside")(view, Path(html), record, words)
+    view = reader.inspect(text)
     return {
         **describe_text(run, text, edits),
         "read_as": view.read_as,
@@ -232,7 +220,7 @@ def inspect(
         "unknown_words": view.unknown_words,
         "note": interpret.trace_summary.warn_unknown(view.unknown_words),
         "truncated": view.truncated,
-        "prediction": said,
+        "prediction": build_answer(loaded.record, view.probabilities),
         "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},
         **interpret.sentence_inspection.to_json_data(view),
     }
@@ -303,7 +291,7 @@ def print_inspect(result: dict[str, Any]) -> None:
             say(f"{token} is not in the vocabulary, its pieces: {' '.join(pieces)}")
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
-        maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
+        maps = "--json shows the maps" if any(layer["combined"][0]) else "no maps of this text"
         taken = " ".join(map(format_decimals, layer["cancelled"])) if any(layer["cancelled"] or ()) else ""
         held = f"{plural(components, 'component')} x {plural(heads, 'head')}"
         say(f"layer {number}: {held}{taken and f'; cancelled {taken}'}; {maps}")

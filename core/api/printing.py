@@ -10,7 +10,6 @@ from typing import Any
 import rich.progress
 from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +21,6 @@ from core.runs.training_jobs import OnEvent
 # Markup is off, since a run may be called :x: and a text may contain [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 UNBROKEN = 20  # longest cell, such as an interval, that stays on one line if there is room
-UNBOUND = 100_000  # terminal width at which every table fits
 
 out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 
@@ -113,21 +111,28 @@ def tabulate(
         [_format_cell(row.get(of, "") if isinstance(of, str) else of(row)) for of in asked.values()] for row in rows
     ]
     for unbroken in (UNBROKEN, 0) if asked else ():
-        table = _build_table(cells, tuple(asked), whole, unbroken)
-        if Measurement.get(out, out.options.update(width=UNBOUND), table).minimum <= out.width:
+        if table := _build_table(cells, tuple(asked), whole, unbroken):
             out.print(table)
             return
     _print_paragraphs(cells, tuple(asked), list(asked).index(whole) if whole in asked else 0)
 
 
-def _build_table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, unbroken: int) -> Table:
+def _build_table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, unbroken: int) -> Table | None:
+    """Return a table with columns as wide as the terminal allows, the widest cut first; None: a word would break."""
+    least, widths = [], []
+    for column, *texts in zip(map(escape_controls, columns), *cells, strict=True):
+        words = [word for text in (column, *texts) for word in text.split()]
+        unbreakable = (column, *texts) if column == whole else [text for text in texts if cell_len(text) <= unbroken]
+        least.append(max(map(cell_len, (*words, *unbreakable)), default=0))
+        widths.append(max(map(cell_len, (column, *texts))))
+    while sum(widths) + 2 * (len(widths) - 1) > out.width:  # Rich itself ignores the least widths when it cuts
+        place = max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))
+        if widths[place] <= least[place]:
+            return None
+        widths[place] -= 1
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for place, column in enumerate(columns):
-        texts = [row[place] for row in cells]
-        words = [word for text in (escape_controls(column), *texts) for word in text.split()]
-        parts = [*words, *(text for text in texts if cell_len(text) <= unbroken)]
-        least = max(map(cell_len, parts), default=0)
-        table.add_column(escape_controls(column), no_wrap=column == whole, overflow="fold", min_width=least)
+    for column, width in zip(columns, widths, strict=True):
+        table.add_column(escape_controls(column), no_wrap=column == whole, overflow="fold", width=width)
     for row in cells:
         table.add_row(*row)
     return table

@@ -45,18 +45,6 @@ if TYPE_CHECKING:
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
-LONGEST_MAP = 40  # most tokens of a drawn map: with more, its cells are too small
-_MAP = """
-.sentiscope-map figure{margin:1em 0}.sentiscope-map table{border-collapse:collapse;margin:.5em 0}
-.sentiscope-map tr,.sentiscope-map tr:hover{background:none!important}
-.sentiscope-map th{font-weight:400!important;white-space:nowrap!important;padding:0 .4em!important;text-align:right}
-.sentiscope-map thead th{writing-mode:vertical-rl;transform:rotate(180deg);text-align:left!important}
-.sentiscope-map thead th{padding:.4em 0!important}
-.sentiscope-map td{width:1.6em;height:1.6em;min-width:1.6em;padding:0!important;border:1px solid #FDFCFA!important}
-"""
-"""Overrides the table styles of notebooks."""
-_PAGE, _INK = (253, 252, 250), (34, 38, 43)  # zero has the background colour; larger weights are darker
-_STRIPES = "repeating-linear-gradient(135deg,#FDFCFA 0 2px,transparent 2px 5px)"  # hatching of negative weights
 _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
 
 
@@ -140,7 +128,6 @@ class Run(NamedRun):
     flip = bind_verb(faithfulness.flip)
     distance = bind_verb(faithfulness.distance)
     quiz = bind_verb(exhibits.quiz)
-    agreement = bind_verb(faithfulness.agreement)
     believe = bind_verb(faithfulness.believe)
     project = bind_verb(embeddings.project)
     groups = bind_verb(embeddings.groups)
@@ -317,7 +304,7 @@ def _describe_run(shown: Mapping[str, Any]) -> str:
 
 
 def _render_sentence(view: interpret.sentence_inspection.SentenceView, answer: str) -> str:
-    """Render a sentence as HTML: its prediction, probabilities as bars, the mean attention map of the last layer."""
+    """Render a sentence as HTML: its prediction, and probabilities as bars; `figure()` draws its attention maps."""
     chances = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
@@ -327,31 +314,7 @@ def _render_sentence(view: interpret.sentence_inspection.SentenceView, answer: s
     mixture = [{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()]
     return (
         f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
-        f"<table><tbody>{chances}</tbody></table>{_render_table(mixture)}{_render_mean_map(view)}</div>"
-    )
-
-
-def _render_mean_map(view: interpret.sentence_inspection.SentenceView) -> str:
-    if why := interpret.sentence_inspection.explain_missing_maps(view):
-        return f"<p>{why}</p>"
-    if not 0 < len(view.tokens) <= LONGEST_MAP:
-        return f"<p>No map of {len(view.tokens)} tokens here; <code>figure()</code> draws long ones.</p>"
-    last = view.layers[-1].combined
-    mean = last.mean(0)
-    full = float(abs(mean).max()) or 1.0
-    heads = f"mean of {len(last)} heads" if len(last) > 1 else "one head"
-    caption = (
-        f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; full ink is {full:.3g}"
-        f"{', hatched: taken away' if bool((mean < 0).any()) else ''}. A weight is not an explanation."
-    )
-    head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(token)}</th>{"".join(_render_cell(float(weight), full) for weight in row)}</tr>'
-        for token, row in zip(view.tokens, mean, strict=True)
-    )
-    return (
-        f'<style>{_MAP}</style><div class="sentiscope-map"><figure><figcaption>{escape(caption)}</figcaption>'
-        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></figure></div>"
+        f"<table><tbody>{chances}</tbody></table>{_render_table(mixture)}</div>"
     )
 
 
@@ -364,10 +327,3 @@ def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
         f"<tr>{''.join(f'<td>{escape(format_cell(value))}</td>' for value in row.values())}</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _render_cell(weight: float, full: float) -> str:
-    strength = min(1.0, abs(weight) / full)
-    r, g, b = (round(page + strength * (ink - page)) for page, ink in zip(_PAGE, _INK, strict=True))
-    stripes = f"{_STRIPES}," if weight < 0 else ""
-    return f'<td title="{weight:+.4f}" style="background:{stripes}rgb({r},{g},{b})"></td>'

@@ -88,7 +88,7 @@ def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> folders.C
         tables = filter(_is_table, (PurePosixPath(each.filename) for each in members))
         if any(_rank_table(name)[1] < len(_FIRST) for name in tables):
             return None
-        root = _arrange_files(archive, members, file)
+        root = zipfile.Path(archive)
         found, (folder, names) = folders.find_folders(root), _find_class_files(root)
         if found is None and len(set(names.values())) < 2:
             return None
@@ -101,12 +101,12 @@ def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> folders.C
         return folders.read_folders(found, file, encoding)
 
 
-def _find_class_files(folder: folders.ZipFolder) -> tuple[folders.ZipFolder, dict[str, str]]:
+def _find_class_files(folder: folders.TextFolder) -> tuple[folders.TextFolder, dict[str, str]]:
     """Return the folder in a zip archive that holds its files, and file name → class for files named after classes."""
-    while len(folder.inside) == 1 and not folder.members:
-        folder = next(iter(folder.inside.values()))
-    names = {} if folder.inside else folders.name_class_files(folder)
-    paths = [folder.place / name for name in names]
+    while len(inside := folders.list_folders(folder)) == 1 and not any(folders.list_files(folder)):
+        (folder,) = inside
+    names = {} if inside else folders.name_class_files(folder)
+    paths = [PurePosixPath(folders.name_place(folder / name, "")) for name in names]
     plain = all(path.suffix.casefold() == ".txt" and _is_table(path) for path in paths)
     one_stem = len({path.stem for path in paths}) == 1 and not any(map(_is_table, paths))
     split = any(_rank_table(path)[2] != 1 for path in paths)
@@ -118,6 +118,7 @@ def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, lis
     """Open a zip archive and list its files; refuse too many files and paths that lead out of the archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            archive.filename = file  # the name of `zipfile.Path`
             members = [each for each in archive.infolist() if not each.is_dir() and not _is_hidden(each.filename)]
             if len(members) > _MOST_MEMBERS:
                 raise DataError(f"an archive of {count(len(members))} files; unpack it and give the folder", file=file)
@@ -132,19 +133,6 @@ def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, lis
         raise
     except (*_DAMAGED, RuntimeError) as error:
         raise DataError(f"this zip archive is damaged ({error})"[:200], file=file) from None
-
-
-def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> folders.ZipFolder:
-    root = folders.ZipFolder(archive)
-    for member in members:
-        *above, name = PurePosixPath(member.filename.replace("\\", "/")).parts
-        folder = root
-        for part in above:
-            folder = folder.inside.setdefault(part, folders.ZipFolder(archive, folder.place / part))
-        if name in folder.members:
-            raise DataError(f"`{shorten(member.filename)}` is in the archive twice", file=file)
-        folder.members[name] = member
-    return root
 
 
 def _read_bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pandas as pd
 
-from core.data.cells import as_words, is_missing
+from core.data.cells import as_words
 from core.data.dataset import Task
 from core.data.findings import plural, shorten
 from core.exceptions import DataError
@@ -319,7 +319,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
         usual = is_usual(row)
         rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]
         if (names := _fit_row(row, rest, width)) is not None and has_header([names, *rest]):
-            further = _count_further(rows[at + 1 : at + 4], rest)
+            further = _count_further(rows[at + 1 : at + 4])
             return TableHead(make_column_names(names), True, at, further, tuple(row))
         if not _is_title(row, width):
             break
@@ -397,19 +397,10 @@ def _is_title(row: Sequence[str], width: int) -> bool:
     return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
 
 
-def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
+def _count_further(below: Sequence[Sequence[str]]) -> int:
     """Count the rows right below the column names that are no data yet, such as the import codes of a survey export."""
     for number, row in enumerate(below, 1):
         is_rule = any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))
         if is_rule or any(cell.lstrip().startswith(_IMPORT) for cell in row):
-            return number
-    if len(rest) < 20:
-        return 0
-    for number in (2, 1):
-        columns = list(zip(*rest[number:], strict=True))
-        numeric = [n for n, column in enumerate(columns) if all(_NUMBER.fullmatch(cell.strip()) for cell in column)]
-        above = [[cell.strip() for cell in row] for row in rest[:number]]
-        wordy = all(len(row[n]) > 1 and not _NUMBER.fullmatch(row[n]) for row in above for n in numeric)
-        if numeric and wordy and all(0 < len(cell) <= 40 and not is_missing(cell) for row in above for cell in row):
             return number
     return 0

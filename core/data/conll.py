@@ -32,18 +32,6 @@ def is_conll(text: str, file: str) -> bool:
     return len(words) > 1 and len(tagged) == len(words) and any(not line.strip() for line in lines)
 
 
-def find_word_tags(text: str) -> list[Finding]:
-    """Return a warning if a text file looks like words with a short tag each, but has no B-, I- and O tags (CoNLL)."""
-    lines = re.split(r"\r\n|\n|\r", text[: _LOOKED_AT * 100].strip())
-    words = [line.strip().split("\t") for line in lines if line.strip()]
-    groups = sum(not line.strip() for line in lines)
-    single = all(len(parts) > 1 and not any(map(_ANYWHERE.search, map(str.strip, parts))) for parts in words)
-    if not (single and 2 < groups < len(words) // 2 and len({parts[-1] for parts in words}) <= len(words) // 4):
-        return []
-    message = "single words in groups with blank lines between; to read a tag for each word, write B-TYPE, I-TYPE and O"
-    return [Finding("word-tags", "warning", len(words), message)]
-
-
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     """Read a CoNLL file as a table of sentences with an IOB2 tag (B-, I-, O) per word; also return findings."""
     sentences, aside = _parse_sentences(text, file)

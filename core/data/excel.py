@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 import zlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -15,7 +16,7 @@ import pandas as pd
 
 from core.data import limits
 from core.data.cells import ERRORS, check_cell
-from core.data.columns import HEADER_ROWS, KNOWN_NAMES, TableHead, find_head, is_repeated_header
+from core.data.columns import HEADER_ROWS, KNOWN_NAMES, find_head, is_repeated_header
 from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, shorten
 from core.data.reading_decisions import describe_head, find_left_out
 from core.exceptions import DataError
@@ -26,10 +27,8 @@ _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
 _LOOKED_AT = 20
-_MOST_STARTS, _LONGEST = 20, 40  # Of a second table: empty rows that may precede it, characters of a header cell
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
-_HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
 _LONGEST_ELEMENT = 300
 _DAMAGED = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, ParseError, EOFError, OSError, ArithmeticError),
@@ -58,12 +57,8 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
                 places, seen = _read_rows(chosen, part.merged, file)
                 if not places:
                     raise DataError(f"the sheet '{shorten(chosen.title)}' is empty", file=file)
-            if part.hidden:
-                message = f"{plural(part.hidden, 'hidden row')} of the sheet, as behind a filter, read as the others"
-                findings.append(Finding("hidden-rows", "warning", part.hidden, message))
             lost = _count_formulas(data, chosen.title, places) if part.formulas else {}
             rows = list(places.values())
-            starts = [number for number, place in enumerate(places) if number and place - 1 not in places]
         book.close()
     except _DAMAGED as error:
         what = str(error).split("\n", 1)[0][:200] or type(error).__name__
@@ -73,7 +68,6 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
     filled = [row + [None] * (width - len(row)) for row in rows]
     head = find_head(_to_words(filled[: HEADER_ROWS + 20]), width, header)
     more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
-    further = _find_second_table([*places], filled, starts[:_MOST_STARTS], head)
     kept = [row for row in filled[head.begin :] if not is_repeated_header(row, head)]
     with name_sheets(visible, chosen.title):
         of_formulas = _refuse_lost(lost, head.columns, len(kept), file)
@@ -82,7 +76,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         pd.DataFrame(kept, columns=list(head.columns), dtype=object),
         "xlsx",
         header=head.named,
-        findings=(*findings, *seen, *further, *left_out, *of_formulas),
+        findings=(*findings, *seen, *left_out, *of_formulas),
         seen=f"the sheet '{shorten(chosen.title)}'{more}",
         sheets=visible,
         sheet=chosen.title,
@@ -105,18 +99,6 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
             raise DataError(f"{message}; {how}", file=file)
         found.append(Finding("formulas", "warning", number, f"{message}; such a cell is missing"))
     return found
-
-
-def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
-    """Report rows of an Excel sheet that follow an empty row and look like a second table; they are read as data."""
-    for start in starts:
-        below = find_head(_to_words(rows[start : start + HEADER_ROWS]), len(rows[start]))
-        if start > head.begin and below.named and below.cells != head.cells and max(map(len, below.cells)) <= _LONGEST:
-            names = " | ".join(filter(None, below.cells))
-            message = f"a second table may begin in row {count(places[start])} ({shorten(names)}); its "
-            message += f"{plural(len(rows) - start, 'row')} read with the others: if so, put it on a sheet of its own"
-            return [Finding("second-table", "warning", len(rows) - start, message)]
-    return []
 
 
 def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
@@ -157,28 +139,26 @@ def _count_filled(sheet: Any) -> tuple[int, int]:
 
 
 class _Part(NamedTuple):
-    """Facts about an Excel sheet that openpyxl's read-only mode omits (merged cells, hidden rows), read from XML."""
+    """Facts about an Excel sheet that openpyxl's read-only mode omits (merged cells, formulas), read from XML."""
 
     merged: list[tuple[int, int, int]]  # Column (from 0), first and last row (from 1) of vertically merged cells
     formulas: bool
-    hidden: int
 
     @classmethod
     def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
-        """Scan the XML of an Excel sheet for merged cells, formulas and hidden rows."""
-        merged, formulas, hidden, before = list[tuple[int, int, int]](), False, 0, b""
+        """Scan the XML of an Excel sheet for merged cells and formulas."""
+        merged, formulas, before = list[tuple[int, int, int]](), False, b""
         with archive.open(sheet._worksheet_path.lstrip("/")) as stream:
             while block := stream.read(limits.MEGABYTE):
                 seen = before + block
                 formulas = formulas or b"<f>" in seen or b"<f " in seen
-                hidden += sum(found.end() > len(before) for found in _HIDDEN.finditer(seen))
                 for found in _MERGED.finditer(seen):
                     if found.end() > len(before):
                         merged += _parse_merge(found[1].decode("ascii"))
                 before = seen[-_LONGEST_ELEMENT:]
                 if len(merged) > _MOST_MERGED:
                     break
-        return cls(merged, formulas, hidden)
+        return cls(merged, formulas)
 
 
 def _parse_merge(area: str) -> list[tuple[int, int, int]]:
@@ -226,14 +206,14 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
     allowed = limits.get_limits()
     sheet.reset_dimensions()  # the declared size may be a billion empty cells
     rows: dict[int, list[Any]] = {}
-    merging, errors, width = _MergedCells(merged), Counter[int](), 0
+    errors, width = Counter[int](), 0
     for place, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         if place > _SHEET_ROWS:
             raise DataError("a row has an impossible number; save it again as .xlsx", file=file)
         filled = len(cells)
         while filled and cells[filled - 1] is None:
             filled -= 1
-        if not (row := merging.fill_row(place, list(cells[:filled]))):
+        if not (row := cells[:filled]):
             continue
         width = max(width, len(row))
         if width > allowed.columns:
@@ -246,31 +226,22 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
             None if n in wrong else check_cell(cell, allowed.characters, file=file, row=place, field=f"column {n}")
             for n, cell in enumerate(row)
         ]
-    return rows, [*_report_cells("merged-cells", merging.filled), *_report_cells("error-cells", errors)]
+    return rows, [*_report_cells("merged-cells", _fill_merged(rows, merged)), *_report_cells("error-cells", errors)]
 
 
-class _MergedCells:
-    """Vertically merged cells of an Excel sheet; each cell of a merged block gets the value of its first cell."""
-
-    def __init__(self, merged: list[tuple[int, int, int]]) -> None:
-        self.filled = Counter[int]()  # column → cells that got the value of the first
-        self._starts: dict[int, list[tuple[int, int]]] = {}
-        for column, first, last in merged:
-            self._starts.setdefault(first, []).append((column, last))
-        self._open: dict[int, tuple[int, Any]] = {}
-
-    def fill_row(self, place: int, row: list[Any]) -> list[Any]:
-        """Return a sheet row with its merged cells filled with the values of their blocks; an empty row stays empty."""
-        for column, (last, value) in list(self._open.items()):
-            if place > last:
-                del self._open[column]
-            elif row and value is not None and (column >= len(row) or row[column] is None):
-                row += [None] * (column + 1 - len(row))
+def _fill_merged(rows: dict[int, list[Any]], merged: list[tuple[int, int, int]]) -> Counter[int]:
+    """Give each cell of a vertically merged block the value of its first cell; count the filled cells by column."""
+    filled, places = Counter[int](), list(rows)
+    for column, first, last in merged:
+        above = rows.get(first, [])
+        value = above[column] if column < len(above) else None
+        for place in places[bisect_right(places, first) : bisect_right(places, last)] if value is not None else ():
+            row = rows[place]
+            row += [None] * (column + 1 - len(row))
+            if row[column] is None:
                 row[column] = value
-                self.filled[column] += 1
-        for column, last in self._starts.get(place, ()):
-            self._open[column] = (last, row[column] if column < len(row) else None)
-        return row
+                filled[column] += 1
+    return filled
 
 
 def _report_cells(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:

@@ -49,7 +49,7 @@ class RawTable:
     """The cells of a data file as a table, before the text and label columns are known."""
 
     frame: pd.DataFrame  # Columns named as in the file (or numbered from 0), and unchanged cells; missing cells are NaN
-    kind: str  # csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll
+    kind: str  # csv, tsv, text, json, jsonl, xlsx, parquet or conll
     encoding: str = ""
     delimiter: str = ""
     quoted: bool = False

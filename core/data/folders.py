@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -48,55 +47,23 @@ def name_class(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class DiskFolder:
-    """A folder of texts on disk."""
-
-    root: Path
-    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it is immutable
-
-    def list_folders(self) -> list[DiskFolder]:
-        """Return the subfolders of a folder on disk, sorted by name, without hidden ones."""
-        with os.scandir(self.root / self.place) as entries:
-            names = sorted(each.name for each in entries if not is_hidden(each.name) and _is_folder(each))
-        return [DiskFolder(self.root, self.place / name) for name in names]
-
-    def list_files(self) -> Iterator[str]:
-        """Yield the names of the files in a folder on disk, without hidden ones."""
-        with os.scandir(self.root / self.place) as entries:
-            for number, each in enumerate(entries):
-                limits.check_shape(number, 2, file=str(self.root))
-                if not is_hidden(each.name) and not _is_folder(each):
-                    yield each.name  # `read` refuses a pipe or a broken link
-
-    def read(self, name: str) -> bytes:
-        """Return the content of a file in a folder on disk, as bytes."""
-        return limits.read_bytes(self.root / self.place / name)
+TextFolder = Path | zipfile.Path  # A folder on disk, or in a zip archive, whose content is never written to disk
 
 
-@dataclass
-class ZipFolder:
-    """A folder of texts inside a zip archive; its content is never written to disk."""
-
-    archive: zipfile.ZipFile
-    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it is immutable
-    inside: dict[str, ZipFolder] = field(default_factory=dict)
-    members: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
-
-    def list_folders(self) -> list[ZipFolder]:
-        """Return the subfolders of a folder inside a zip archive, sorted by name."""
-        return [each for _, each in sorted(self.inside.items())]
-
-    def list_files(self) -> Iterable[str]:
-        """Return the names of the files in a folder inside a zip archive."""
-        return self.members
-
-    def read(self, name: str) -> bytes:
-        """Return the content of a file inside a zip archive, as bytes."""
-        return self.archive.read(self.members[name])
+def list_folders(folder: TextFolder) -> list[TextFolder]:
+    """Return the subfolders of a folder, sorted by name, without hidden ones."""
+    inside: Iterator[TextFolder] = folder.iterdir()
+    found = (each for each in inside if not is_hidden(each.name) and _is_folder(each))
+    return sorted(found, key=lambda each: each.name)
 
 
-TextFolder = DiskFolder | ZipFolder
+def list_files(folder: TextFolder) -> Iterator[str]:
+    """Yield the names of the files in a folder, without hidden ones."""
+    inside: Iterator[TextFolder] = folder.iterdir()
+    for number, each in enumerate(inside):
+        limits.check_shape(number, 2, file=str(folder))
+        if not is_hidden(each.name) and not _is_folder(each):
+            yield each.name  # `_read_together` refuses a pipe or a broken link
 
 
 @dataclass(frozen=True)
@@ -134,16 +101,16 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
         return read_folders(by_folder, file, encoding)
     if len(set((names := name_class_files(folder)).values())) >= least:
         return read_class_files(folder, names, file, encoding)
-    if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.list_files()):
+    if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in list_files(folder)):
         texts = "no text files named after classes (positive.txt and negative.txt) in this folder"
         raise DataError(f"no train file (train.csv, .tsv, .jsonl, .parquet …) and {texts}", file=file)
-    there = ", ".join(f"`{shorten(each.place.name)}`" for each in folder.list_folders()[:6])
+    there = ", ".join(f"`{shorten(each.name)}`" for each in list_folders(folder)[:6])
     raise DataError(f"there is no data file in this folder{there and f'; in it: {there}'}", file=file)
 
 
 def name_class_files(folder: TextFolder) -> dict[str, str]:
     """Return file name → class for text files named after their classes; empty if the folder has other files too."""
-    every = sorted(map(PurePosixPath, folder.list_files()), key=str)
+    every = sorted(map(PurePosixPath, list_files(folder)), key=str)
     paths = [path for path in every if path.stem.casefold() not in _IGNORED]
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
     if not one_stem and any(path.suffix in TABLES and path.suffix != ".txt" for path in paths):
@@ -173,37 +140,37 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
 
 def find_folders(folder: TextFolder) -> ClassFolders | None:
     """Find the folders named after classes in a data folder; return None if there are fewer than two."""
-    inside = folder.list_folders()
+    inside = list_folders(folder)
     nested = len(inside) == 1 and not _is_text_folder(inside[0])
-    if nested and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.list_files()):
+    if nested and all(PurePosixPath(name).stem.casefold() in PAPERS for name in list_files(folder)):
         return find_folders(inside[0])  # such as an unpacked archive
-    named = {split: each for each in inside if (split := find_split(each.place.name))}
+    named = {split: each for each in inside if (split := find_split(each.name))}
     by_split = {split: _list_classes(named[split]) for split in SPLITS if split in named}
     by_split = {split: classes for split, classes in by_split.items() if classes}
     if by_split and len({name for classes in by_split.values() for name in classes}) > 1:
-        left = [each for split in named.values() for each in split.list_folders() if _is_unlabeled(each)]
-        names = tuple(str(each.place.relative_to(folder.place)) for each in left)
+        left = [(split, each) for split in named.values() for each in list_folders(split) if _is_unlabeled(each)]
+        names = tuple(f"{split.name}/{each.name}" for split, each in left)
         return ClassFolders(by_split, names, _find_beside(folder, named.values()))
     if len(classes := _list_classes(folder)) < 2:
         return None
     aside = [each for each in inside if _is_unlabeled(each)]
     beside = _find_beside(folder, (*classes.values(), *aside))
-    return ClassFolders({WHOLE: classes}, tuple(each.place.name for each in aside), beside)
+    return ClassFolders({WHOLE: classes}, tuple(each.name for each in aside), beside)
 
 
 def _find_beside(folder: TextFolder, read: Iterable[TextFolder]) -> tuple[str, ...]:
-    taken = {each.place for each in read}
-    files = (name for name in folder.list_files() if PurePosixPath(name).stem.casefold() not in _IGNORED)
-    folders = (f"{each.place.name}/" for each in folder.list_folders() if each.place not in taken)
+    taken = {str(each) for each in read}
+    files = (name for name in list_files(folder) if PurePosixPath(name).stem.casefold() not in _IGNORED)
+    folders = (f"{each.name}/" for each in list_folders(folder) if str(each) not in taken)
     return (*sorted(files), *folders)
 
 
 def find_class_texts(folder: Path) -> list[Path]:
     """Return all text files of a data folder with one folder per class; empty if it has another layout."""
     try:
-        found = None if find_split_files(folder) else find_folders(DiskFolder(folder))
+        found = None if find_split_files(folder) else find_folders(folder)
         every = [each for classes in found.splits.values() for each in classes.values()] if found else []
-        return [folder / each.place / name for each in every for name in each.list_files()]
+        return [Path(str(each)) / name for each in every for name in list_files(each)]
     except (DataError, OSError):
         return []
 
@@ -214,7 +181,7 @@ def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTex
         (split, label, folder, name)
         for split, classes in found.splits.items()
         for label, folder in classes.items()
-        for name in sorted(folder.list_files(), key=_to_natural_key)
+        for name in sorted(list_files(folder), key=_to_natural_key)
     ]
     limits.check_shape(len(rows), 2, file=file)
     texts = _read_together(((folder, name) for _, _, folder, name in rows), file)
@@ -247,8 +214,8 @@ def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTex
 def _read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[str, bytes]:
     texts, left = dict[str, bytes](), limits.get_limits().size * limits.MEGABYTE
     for folder, name in files:
-        data = folder.read(name)
-        texts[str(folder.place / name)] = data
+        data = (folder / name).read_bytes() if isinstance(folder, zipfile.Path) else limits.read_bytes(folder / name)
+        texts[name_place(folder / name, file)] = data
         if (left := left - len(data)) < 0:
             raise limits.make_error("its files have more together", "size", file=file)
     return texts
@@ -261,28 +228,33 @@ def find_split(name: str) -> str:
 
 
 def _is_unlabeled(folder: TextFolder) -> bool:
-    return folder.place.name.casefold() in _UNLABELED and _is_text_folder(folder)
+    return folder.name.casefold() in _UNLABELED and _is_text_folder(folder)
 
 
 def _list_classes(folder: TextFolder) -> dict[str, TextFolder]:
-    found = [each for each in folder.list_folders() if not _is_unlabeled(each) and _is_text_folder(each)]
+    found = [each for each in list_folders(folder) if not _is_unlabeled(each) and _is_text_folder(each)]
     if len(found) > _MOST_CLASSES:
-        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None)
-    return {name_class(each.place.name): each for each in found}
+        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=None)
+    return {name_class(each.name): each for each in found}
 
 
 def _is_text_folder(folder: TextFolder) -> bool:
     """Return whether a folder holds only text files, and at least one that is not a README or licence."""
-    files = [PurePosixPath(name) for name in islice(folder.list_files(), _PEEKED)]
+    files = [PurePosixPath(name) for name in islice(list_files(folder), _PEEKED)]
     papers = all(path.stem.casefold() in PAPERS for path in files)
     return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: TextFolder) -> bool:
     try:
         return entry.is_dir()
     except OSError:  # a link to itself
         return False
+
+
+def name_place(path: TextFolder, file: str) -> str:
+    """Return the path of a file inside of a data folder, or inside of an archive."""
+    return path.at if isinstance(path, zipfile.Path) else str(path.relative_to(file))
 
 
 def _to_natural_key(name: str) -> list[tuple[int, int | str]]:

@@ -1,10 +1,9 @@
 """Reading of JSON as a table: lists, JSON Lines, pandas orients, rows under a key, exports of annotation tools."""
 
-import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +30,11 @@ _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4  # Levels of keys that are searched for rows
 _MOST_LISTS = 50  # Lists of objects in one file, at most, that the user can choose from
 _DISTINCT = 0.5  # Share of distinct texts in each list, from which on a JSON object has a list of texts per class
-_LONGEST_LITERAL = 1_000_000  # Characters of a line that is parsed as a Python dictionary, at most
 _WRAPPERS = ("row", "_source", "attributes", "fields")
 """Keys of the inner object with the columns: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
-_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_BETWEEN, _LINE_END = re.compile(r"[\s,]*"), re.compile(r"[ \t,]*(?:[\r\n{]|\Z)")
+_LAST_COMMA = re.compile(r",\s*\]\s*\Z")
 _NO_OBJECT = 'every row must be an object such as {"text": "…", "label": "…"}'
 
 Row = dict[str, Any]
@@ -108,8 +107,6 @@ def decode_json(text: str, file: str) -> Any:
 def _build_object(pairs: list[tuple[str, Any]]) -> Row:
     """Build a JSON object from its pairs; refuse a repeated key, as Python's decoder would silently keep the last."""
     found = dict(pairs)
-    if strange := next((key for key in found if not isinstance(key, str)), None):
-        raise ValueError(f"the key {strange!r:.60} is no text")
     if len(found) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise ValueError(f"an object has the key '{_format_key(twice)}' twice, and one of the two values would be lost")
@@ -132,21 +129,14 @@ def is_wrapper(key: str, inside: Iterable[str]) -> bool:
 
 def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
     """Return the value or rows of a JSON text, in a 1-tuple as the value may be null; None if it is not JSON."""
-    try:
-        return (decode_json(text, reading.file),)
-    except json.JSONDecodeError as error:
-        wrong = error
-    if text.lstrip().startswith("[") and (comma := re.search(r",\s*\]\s*\Z", text)):
+    for whole in (text, _LAST_COMMA.sub("]", text)):
         try:
-            whole = (decode_json(text[: comma.start()] + "]", reading.file),)
-            reading.add_finding("trailing-comma", 1, "a comma after the last row was ignored")
-            return whole
+            return (decode_json(whole, reading.file),)
         except json.JSONDecodeError as error:
             wrong = error
-    for parse in (_parse_lines, _parse_sequence):
-        if (rows := parse(text, reading)) is not None:
-            reading.kind = "jsonl"
-            return (rows,)
+    if (rows := _parse_sequence(text, reading)) is not None:
+        reading.kind = "jsonl"
+        return (rows,)
     if reading.file.lower().endswith(_NAMED_JSON):
         # As `row` it would look like a row of the table.
         where = f"line {count(wrong.lineno)}, character {count(wrong.colno)}"
@@ -154,55 +144,20 @@ def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
     return None
 
 
-def _parse_lines(text: str, reading: _ReadState) -> list[Any] | None:
-    rows: list[Any] = []
-    decode: Callable[[str], Any] = DECODER.decode
-    for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
-        limits.check_shape(number, 1, file=reading.file)
-        if number == 1 and line.lstrip().startswith("{'"):
-            decode = _parse_python
-        try:
-            rows.append(decode(line))
-        except (ValueError, RecursionError) as error:
-            if not rows and isinstance(error, (json.JSONDecodeError, RecursionError)):
-                return None
-            why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise DataError(f"this line is not valid JSON: {why}", file=reading.file, row=number) from None
-    if decode is _parse_python:
-        message = "each line is a Python dictionary rather than JSON; read as one"
-        reading.add_finding("python-dictionaries", len(rows), message)
-    return rows
-
-
-def _parse_python(line: str) -> Any:
-    """Parse a line as a dictionary in Python syntax, without running it; JSONDecodeError if it is none."""
-    try:
-        if len(line) > _LONGEST_LITERAL:
-            raise ValueError
-        tree = ast.parse(line.strip(), mode="eval")
-        row = ast.literal_eval(tree)
-        keys = [[ast.literal_eval(k) for k in each.keys if k] for each in ast.walk(tree) if isinstance(each, ast.Dict)]
-    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        raise json.JSONDecodeError("neither JSON nor a Python dictionary", line[:80], 0) from None
-    for each in keys:
-        _build_object([(key, None) for key in each])
-    return row
-
-
 def _parse_sequence(text: str, reading: _ReadState) -> list[Any] | None:
-    """Parse a sequence of JSON objects that span several lines; None if the first one cannot be parsed."""
-    if not text.lstrip().startswith("{"):
-        return None
+    """Parse a sequence of JSON values, such as JSON Lines; None if the first one does not end a line."""
     place, rows = 0, list[Any]()
-    while (place := re.compile(r"[\s,]*").match(text, place).end()) < len(text):  # type: ignore[union-attr]
+    while (place := _BETWEEN.match(text, place).end()) < len(text):  # type: ignore[union-attr]
         limits.check_shape(len(rows) + 1, 1, file=reading.file)
         try:
             row, place = DECODER.raw_decode(text, place)
         except (RecursionError, ValueError) as error:
-            if not rows:
+            if not rows and isinstance(error, (json.JSONDecodeError, RecursionError)):
                 return None
-            line = count(text.count("\n", 0, getattr(error, "pos", place)) + 1)
-            raise DataError(f"is not valid JSON in line {line}: {error}"[:300], file=reading.file) from None
+            why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            raise DataError(f"this line is not valid JSON: {why}", file=reading.file, row=len(rows) + 1) from None
+        if not rows and not _LINE_END.match(text, place):
+            return None
         rows.append(row)
     return rows
 

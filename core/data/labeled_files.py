@@ -23,7 +23,7 @@ from core.data.columns import (
 from core.data.dataset import TRAIN, WHOLE, Task
 from core.data.delimited_text import NAMES
 from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, refuse_findings, shorten
-from core.data.folders import SPLIT_NAMES, DiskFolder, find_split_files, read_classes
+from core.data.folders import SPLIT_NAMES, find_split_files, read_classes
 from core.data.labels import WITHHELD, LabelNames, find_form, list_labels, read_label_names, rename_labels, sort_names
 from core.data.reading_decisions import describe_columns, describe_rows
 from core.data.row_cleaning import clean_rows, examine_rows, find_alike, refuse_quoted
@@ -109,7 +109,7 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     """
     names, files = read_label_names(folder), find_split_files(folder)
     if not files:
-        texts = read_classes(DiskFolder(folder), str(folder), settings.get("encoding", ""), 2 if to_train else 1)
+        texts = read_classes(folder, str(folder), settings.get("encoding", ""), 2 if to_train else 1)
         cleaned = {split: clean_rows(rows, CLASS_TEXTS, file=str(folder)) for split, rows in texts.splits.items()}
         notes = [*texts.notes, *(each.message for _, found in cleaned.values() for each in found)]
         splits = {split: rows for split, (rows, _) in cleaned.items()}

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST = 20  # Alternatives to a column or sheet, at most
-_REPEAT = re.compile(r" \(\d+\)$")  # The number that `header_detection.make_unique` adds to a repeated name
 
 
 def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list[Finding]]:
@@ -161,7 +160,7 @@ def describe_columns(
             chosen = shorten(layout.text if role == "text" else layout.label)
             message = f"the {role} column is a guess: '{chosen}'; it could be {names}; data.{role} chooses"
             findings.append(Finding(f"{role}-guessed", "warning", len(others), message))
-    return decisions, [*findings, *_find_same_names(columns, layout, asked)]
+    return decisions, findings
 
 
 def _put_first(found: str, others: Sequence[ColumnProfile], chosen: str) -> tuple[str, ...]:
@@ -179,19 +178,6 @@ def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[Rea
     if layout.listed:
         return [ReadingDecision("labels", "one label in each list", (";",), "data.separator", proof)]
     return [ReadingDecision("labels", "none", tuple(before), "data.separator", proof)] if before else []
-
-
-def _find_same_names(columns: Sequence[ColumnProfile], layout: Layout, asked: Mapping[str, object]) -> list[Finding]:
-    """Return warnings about columns named like the text or label column, apart from case or an added number."""
-    found = []
-    for role, taken in (("text", layout.text), ("label", layout.label)):
-        folded = {name: _REPEAT.sub("", name).strip().casefold() for name in (taken, *(each.name for each in columns))}
-        same = [each.name for each in columns if each.name != taken and folded[each.name] == folded[taken]]
-        if same and not asked.get(role):
-            names = ", ".join(repr(shorten(name)) for name in same[:5])
-            message = f"several columns are called '{shorten(taken)}' (the others: {names})"
-            found.append(Finding("same-names", "warning", len(same), f"{message}; data.{role} chooses another"))
-    return found
 
 
 def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:

@@ -10,7 +10,6 @@ import pandas as pd
 from core.data.cells import MISSING, as_words
 from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
 from core.data.decoding import replace_surrogates
-from core.data.encoding_guess import WRITINGS
 from core.data.findings import Finding, list_finding, plural, shorten
 from core.data.labels import WHOLE_NUMBER, is_several, list_labels, map_label_columns, read_labels
 from core.exceptions import DataError
@@ -23,7 +22,6 @@ LEAST_PER_CLASS = 3  # Rows that at least two classes need: one for each split
 FEW_PER_CLASS, SMALL = 10, 100
 
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
-_FEW = 0.05  # Share of texts from which on undecoded text is an export error
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
 """Invisible letters and signs, and variation selectors of emoji."""
@@ -146,12 +144,7 @@ def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
 def _find_lost(texts: pd.Series) -> list[Finding]:
     lost = int(texts.str.contains("\ufffd", regex=False).sum())
     message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
-    found = list_finding("lost-characters", "warning", lost, message)
-    for name, pattern in WRITINGS.items():
-        number = int(texts.str.contains(pattern, regex=True).sum())
-        message = f"{plural(number, 'text')} with {name}, read as it stands; save the file again from its source"
-        found += list_finding("undecoded", "warning", number if number > max(1, _FEW * len(texts)) else 0, message)
-    return found
+    return list_finding("lost-characters", "warning", lost, message)
 
 
 def _resolve_escapes(text: str) -> str:
@@ -162,11 +155,7 @@ def _resolve_escapes(text: str) -> str:
 
 
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
-    """Return findings on how several labels per text are written, or on 0/1 columns that might be labels."""
-    if layout.task == "single":
-        bits = find_bits(frame, [name for name in map(str, frame.columns) if name not in layout.taken])
-        message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label="
-        return [Finding("indicator-columns", "note", len(bits), message + ",".join(bits[:8]))] if len(bits) > 1 else []
+    """Return findings on how several labels per text are written."""
     if layout.task != "multi" or not len(labels):
         return []
     mark = {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(layout.mark, f"'{layout.mark}'")

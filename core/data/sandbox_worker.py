@@ -28,7 +28,7 @@ from core.data.labels import is_several
 from core.data.parquet import read_parquet
 from core.data.sandbox import ANSWER
 from core.data.sources import SOURCES
-from core.data.stream import find_splits, stream_rows
+from core.data.stream import read_published, stream_rows
 from core.data.table_reader import read_table
 from core.data.yaml_tree import read_yaml
 from core.exceptions import SentiscopeError
@@ -122,12 +122,8 @@ def _read_labeled(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
 def _read_published(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     layout = SOURCES[reading["name"]].published
     assert layout is not None
-    splits, notes = {}, list[str]()
-    for number, split in enumerate(find_splits(path, layout)):
-        splits[split.name] = f"{number}.arrow"
-        _write_batches(folder / splits[split.name], split.schema, split.read_batches())
-        notes += split.list_notes()
-    return {"classes": layout.classes, "notes": notes, "splits": splits}
+    splits, notes = read_published(path, layout)
+    return {"classes": layout.classes, "notes": notes, "splits": _write_splits(splits, folder)}
 
 
 def _read_rows(path: Path, reading: dict[str, Any], folder: Path) -> Answer:

@@ -1,17 +1,16 @@
-"""Streaming of rows for a single pass, of files and published data sets, so that memory does not grow with the length.
+"""Streaming of the rows of a file for a single pass, and reading of data sets in the layout of their authors.
 
-Formats that cannot be read in pieces (Excel, a JSON list, treebanks) are read completely, within the limits.
+Formats that cannot be read in pieces (Excel, JSON) are read completely, within the limits.
 """
 
 import codecs
-import csv
 import dataclasses
 import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Unpack
 
@@ -20,12 +19,11 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.archives import GZIP, ZIP
-from core.data.cells import NESTED, as_word, as_words, check_cell
-from core.data.columns import ALONE, choose_text, make_unique, summarize_columns
-from core.data.decoding import DecodedText, decode_bytes, decode_line, replace_surrogates
+from core.data.cells import NESTED, as_word, as_words
+from core.data.columns import ALONE, choose_text, summarize_columns
+from core.data.decoding import DecodedText, decode_bytes, decode_line
 from core.data.delimited_text import parse_rows, parse_table, split_lines
 from core.data.findings import plural, shorten
-from core.data.json_table import DECODER, has_text, is_wrapper
 from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
 from core.data.sources.source import OWN_LAYOUT, PublishedLayout
@@ -77,16 +75,13 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
         return _stream_batches(schema, batches, text, path.name)
     packed = not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
     decoded = None if packed else _DecodedFile(stream, head, encoding, path.name)
-    objects = decoded is not None and not delimiter and decoded.is_json_lines()
-    if objects and decoded and (rows := _stream_json(decoded, text, path.name)):
-        return rows
-    sample = decoded.read_sample() if decoded and not objects else ""
-    plain = delimiter or not (sample.lstrip()[:1] in tuple("[{(<_") or read_label_lines(sample, path.name))
-    if decoded is None or objects or not plain:
-        frame = read_table(path, **settings).frame
-        words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
-        cells = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
-        return _make_stream(frame, [pa.field(str(name), pa.string()) for name in frame.columns], cells, text, path.name)
+    sample = decoded.read_sample() if decoded else ""
+    plain = delimiter or not (sample.lstrip()[:1] in tuple("[{<_") or read_label_lines(sample, path.name))
+    if decoded is None or not plain:
+        frame = read_table(path, **settings).frame.astype(object)
+        columns = [frame.iloc[:, place].where(frame.iloc[:, place].notna(), None) for place in range(frame.shape[1])]
+        fields = [_infer_field(str(name), cells) for name, cells in zip(frame.columns, columns, strict=True)]
+        return _make_stream(frame, fields, zip(*columns, strict=True), text, path.name)
     asked = (delimiter, settings.get("header", ""), settings.get("quoting", ""))
     rows = _stream_delimited(decoded, sample, text, asked)
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
@@ -123,19 +118,6 @@ class _DecodedFile:
             if (size := size + len(line)) > SAMPLE:
                 break
         return "".join(parts)
-
-    def is_json_lines(self) -> bool:
-        """Return whether the first line of a file is a complete JSON object that is a row (JSON Lines)."""
-        first = list(islice((line for line in self.read_lines() if line.strip()), 2))
-        if not first or not first[0].lstrip().startswith("{"):
-            return False
-        try:
-            found = DECODER.decode(first[0])
-        except (ValueError, RecursionError):
-            return False
-        if not isinstance(found, dict) or (found and all(isinstance(each, list) for each in found.values())):
-            return False
-        return len(first) > 1 or has_text(found)  # a single object may contain all rows
 
 
 def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
@@ -193,38 +175,12 @@ def _make_stream(
     return Rows(column, schema, _build_batches(rows, schema, column, file), notes)
 
 
-def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
-    """Stream JSON Lines in two passes, as all keys must be known first; None if the file must be read whole."""
-    kinds: dict[str, set[type]] = {}
-    for number, row in enumerate(_parse_objects(decoded, file), 1):
-        limits.check_shape(number, max(1, len(kinds)), file=file)
-        for key, value in row.items():
-            too_large = isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS
-            kinds.setdefault(key, set()).add(str if too_large else type(value))
-            if isinstance(value, dict) and not (text or has_text(row)) and is_wrapper(key, value):
-                return None
-    if not kinds:
-        raise DataError("the list holds no rows", file=file)
-    keys, names = list(kinds), make_unique(map(replace_surrogates, kinds))
-    types = [frozenset(found - {type(None)}) for found in kinds.values()]
-    nested = [NESTED if each and each <= {list, dict} else None for each in types]
-    typed = [_KINDS.get(each, pa.string()) for each in types]
-    fields = list(map(pa.field, names, typed, repeat(True), nested))
-    first, rows = (([row.get(key) for key in keys] for row in _parse_objects(decoded, file)) for _ in range(2))
-    frame = pd.DataFrame(islice(first, SAMPLE_ROWS), columns=list(names), dtype=object)
-    return _make_stream(frame, fields, rows, text, file)
-
-
-def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]:
-    longest = limits.get_limits().characters
-    for number, line in enumerate(filter(str.strip, decoded.read_lines()), 1):
-        try:
-            row = DECODER.decode(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"this line is not valid JSON: {error}", file=file, row=number) from None
-        if not isinstance(row, dict):
-            raise DataError('every row must be an object such as {"text": "…"}', file=file, row=number)
-        yield {key: check_cell(value, longest, file=file, row=number, field=key) for key, value in row.items()}
+def _infer_field(name: str, cells: pd.Series) -> pa.Field:
+    """Return a column's name and type: that of its cells if all have a simple one, JSON for lists and objects."""
+    types = frozenset(map(type, cells)) - {type(None)}
+    large = int in types and any(isinstance(cell, int) and abs(cell) >= _WHOLE_NUMBERS for cell in cells)
+    nested = NESTED if types and types <= {list, dict} else None
+    return pa.field(name, pa.string() if large else _KINDS.get(types, pa.string()), True, nested)
 
 
 def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
@@ -279,59 +235,34 @@ def _convert_texts(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: 
         yield pa.RecordBatch.from_arrays(cells, schema=schema)
 
 
-_Row = tuple[str | None, ...]  # A text, its class name, further columns
-_SAME_LINES = "each line of one belongs to the same line of the other"
 _DELIMITERS = {"comma": ",", "tab": "\t"}
 
 
-@dataclass
-class PublishedSplit:
-    """A split of a published data set while it is read; its notes and row count are final after the last batch."""
-
-    name: str
-    layout: PublishedLayout
-    files: tuple[Path, ...]
-    rows: int = 0
-    left_out: int = 0
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Return the Arrow schema of a published split: text, label (class name) and further columns, all strings."""
-        return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
-
-    def read_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a published split in batches of some thousand; refuse a file in another layout."""
-        rows = _read_line_files(self) if self.layout.form == "lines" else _read_table(self)
-        while block := list(islice(rows, AT_ONCE)):
-            limits.check_shape(self.rows + len(block), len(self.layout.columns) or 2, file=self.files[0].name)
-            kept = [row for row in block if row[0] and not row[0].isspace()]
-            self.rows, self.left_out = self.rows + len(kept), self.left_out + len(block) - len(kept)
-            columns = zip(*kept, strict=True) if kept else repeat((), len(self.schema))
-            cells = [pa.array(column, pa.large_string()) for column in columns]
-            yield pa.RecordBatch.from_arrays(cells, schema=self.schema)
-        if not self.rows:
-            raise DataError(f"has no row with a text; {describe_expected(self.layout)}", file=self.files[0].name)
-
-    def list_notes(self) -> list[str]:
-        """Report rows of a published split that were left out, and a row count that differs from the published one."""
-        notes = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
-        published, rows = self.layout.rows.get(self.name), self.rows + self.left_out
-        if published and published != rows:
-            notes.append(f"{self.name}: {plural(rows, 'row')}, and {count(published)} are published")
-        return notes
-
-
-def find_splits(folder: Path, layout: PublishedLayout) -> list[PublishedSplit]:
-    """Return the splits of a data set in its published layout from a folder; refuse a folder with missing files."""
+def read_published(folder: Path, layout: PublishedLayout) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Read the splits of a data set in its published layout, with notes on their rows; refuse another layout."""
     if lacking := layout.list_missing(folder):
-        raise DataError(
-            f"{join_names(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {describe_expected(layout)}",
-            file=str(folder),
-        )
-    return [
-        PublishedSplit(name, layout, tuple(folder / file for file in files))
-        for name, files in layout.find_splits(folder).items()
-    ]
+        verb = "is" if len(lacking) == 1 else "are"
+        raise DataError(f"{join_names(lacking)} {verb} not there; {describe_expected(layout)}", file=str(folder))
+    splits, notes = dict[str, pd.DataFrame](), list[str]()
+    for name, files in layout.find_splits(folder).items():
+        paths = [folder / file for file in files]
+        rows = _read_line_files(paths, layout) if layout.form == "lines" else _read_table(paths[0], layout)
+        limits.check_shape(len(rows), rows.shape[1], file=paths[0].name)
+        words = rows["label"].fillna("").str.strip()
+        if (strange := ~words.isin(list(layout.labels))).any():
+            word, row = words[strange].iloc[0], int(strange.to_numpy().argmax()) + 1
+            what = f"the label '{shorten(word)}' is" if word else "an empty label is"
+            problem = f"{what} none of {', '.join(layout.labels)}; {describe_expected(layout)}"
+            raise DataError(problem, file=paths[-1].name, row=row, field=layout.label or None)
+        kept = rows[rows["text"].fillna("").str.strip() != ""].assign(label=words.map(layout.labels))
+        if kept.empty:
+            raise DataError(f"has no row with a text; {describe_expected(layout)}", file=paths[0].name)
+        if left_out := len(rows) - len(kept):
+            notes.append(f"{name}: {plural(left_out, 'row')} without a text left out")
+        if (published := layout.rows.get(name, len(rows))) != len(rows):
+            notes.append(f"{name}: {plural(len(rows), 'row')}, and {count(published)} are published")
+        splits[name] = kept.reset_index(drop=True)
+    return splits, notes
 
 
 def describe_expected(layout: PublishedLayout) -> str:
@@ -342,70 +273,42 @@ def describe_expected(layout: PublishedLayout) -> str:
     )
 
 
-def _read_table(split: PublishedSplit) -> Iterator[_Row]:
-    layout, path = split.layout, split.files[0]
-    rows = csv.reader(_read_text(path, layout.encoding, newline=""), delimiter=_DELIMITERS[layout.form])
-    names = tuple(cell.strip() for cell in next(rows, [])) if layout.header else layout.columns
-    if layout.header and (absent := [name for name in (layout.text, layout.label) if name not in names]):
-        problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(names)) or 'nothing'}"
+def _read_table(path: Path, layout: PublishedLayout) -> pd.DataFrame:
+    data, names = _read_encoded(path, layout), None if layout.header else list(layout.columns)
+    how: Any = {"sep": _DELIMITERS[layout.form], "encoding": layout.encoding, "names": names, "index_col": False}
+    try:
+        rows = pd.read_csv(io.BytesIO(data), dtype="str", keep_default_na=False, **how)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise DataError(f"{str(error).strip()}; {describe_expected(layout)}", file=path.name) from None
+    rows.columns = rows.columns.str.strip()
+    if absent := [name for name in (layout.text, layout.label) if name not in rows]:
+        problem = f"the first row has no column '{absent[0]}' but {shorten(', '.join(rows.columns)) or 'nothing'}"
         raise DataError(f"{problem}; {describe_expected(layout)}", file=path.name)
-    wanted = [layout.text, layout.label, *layout.kept]
-    places = [names.index(name) if name in names else None for name in wanted]
-    longest = limits.get_limits().characters
-    for number, row in enumerate(filter(None, rows), 1):
-        if len(row) != len(names):
-            problem = f"has {plural(len(row), 'field')} where {len(names)} are published; {describe_expected(layout)}"
-            raise DataError(problem, file=path.name, row=number)
-        if layout.form == "tab" and any("\t" in cell and "\n" in cell for cell in row):
-            problem = "a quotation mark opens a cell that goes on over tabs and lines; close it or double it"
-            raise DataError(problem, file=path.name, row=number)
-        text, label, *more = (None if place is None else row[place] or None for place in places)
-        if text and len(text) > longest:
-            problem = f"a cell has {count(len(text))} characters"
-            raise limits.make_error(problem, "characters", file=path.name, row=number)
-        text = text.replace("\\n", "\n") if text and layout.escaped else text
-        yield text, _name_class(label, split, path, number), *more
+    kept = [layout.text, layout.label, *layout.kept]
+    rows = rows.reindex(columns=kept).set_axis(["text", "label", *layout.kept], axis=1).astype("str")
+    if layout.form == "tab" and (open_cells := rows["text"].str.contains("\t")).any():
+        problem = "a quotation mark opens a cell that goes on over tabs and lines; close it or double it"
+        raise DataError(problem, file=path.name, row=int(open_cells.to_numpy().argmax()) + 1)
+    if (longest := rows["text"].str.len().max()) > limits.get_limits().characters:
+        raise limits.make_error(f"a cell has {count(int(longest))} characters", "characters", file=path.name)
+    return rows.assign(text=rows["text"].str.replace("\\n", "\n", regex=False)) if layout.escaped else rows
 
 
-def _name_class(label: str | None, split: PublishedSplit, path: Path, row: int) -> str:
-    layout = split.layout
-    if (name := layout.labels.get((label or "").strip())) is None:
-        what = f"the label '{shorten(label)}' is" if label else "an empty label is"
-        problem = f"{what} none of {', '.join(layout.labels)}; {describe_expected(layout)}"
-        raise DataError(problem, file=path.name, row=row, field=layout.label or None)
-    return name
+def _read_line_files(paths: Sequence[Path], layout: PublishedLayout) -> pd.DataFrame:
+    texts, labels = paths
+    data = (_read_encoded(path, layout).decode(layout.encoding) for path in (texts, labels))
+    first, second = (each.replace("\r\n", "\n").rstrip("\n").split("\n") for each in data)
+    if len(first) != len(second):
+        problem = f"has a label for {plural(len(second), 'text')} and {texts.name} has {count(len(first))}"
+        raise DataError(f"{problem}; each line of one belongs to the same line of the other", file=labels.name)
+    return pd.DataFrame({"text": first, "label": second}, dtype="str")
 
 
-def _read_line_files(split: PublishedSplit) -> Iterator[_Row]:
-    layout, (texts, labels) = split.layout, split.files
-    lines = (_read_text(path, layout.encoding, newline="\n") for path in (texts, labels))
-    first, second = ((line.removesuffix("\n").removesuffix("\r") for line in each) for each in lines)
-    for number, text in enumerate(first, 1):
-        if (label := next(second, None)) is None:
-            if not text.strip() and not any(map(str.strip, first)):
-                break  # blank lines at the end
-            problem = f"has a label for {plural(number - 1, 'text')} and {texts.name} has more"
-            raise DataError(f"{problem}; {_SAME_LINES}", file=labels.name)
-        yield text, _name_class(label, split, labels, number)
-    if any(second):
-        raise DataError(f"has more labels than {texts.name} has texts; {_SAME_LINES}", file=labels.name)
-
-
-def _read_text(path: Path, encoding: str, newline: str) -> Iterator[str]:
-    without_mark = "utf-8-sig" if encoding == "utf-8" else encoding
-    with io.TextIOWrapper(limits.open_file(path), without_mark, newline=newline) as lines:
-        try:
-            yield from lines
-        except UnicodeDecodeError:
-            row = _find_wrong_line(path, encoding)
-            raise DataError(f"is not {encoding.upper()}: see line {count(row)}", file=path.name) from None
-
-
-def _find_wrong_line(path: Path, encoding: str) -> int:
-    with limits.open_file(path) as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                line.decode(encoding)
-            except UnicodeDecodeError:
-                return number
-    return 0
+def _read_encoded(path: Path, layout: PublishedLayout) -> bytes:
+    data = limits.read_bytes(path).removeprefix(codecs.BOM_UTF8)
+    try:
+        data.decode(layout.encoding)
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"is not {layout.encoding.upper()}: see line {count(row)}", file=path.name) from None
+    return data

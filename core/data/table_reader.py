@@ -22,9 +22,6 @@ from core.data.reading_decisions import describe_encoding, describe_sheet, descr
 from core.exceptions import DataError
 from core.formatting import count
 
-_LEAF = re.compile(r"\((\d+) ([^()]+)\)")
-_TREE = re.compile(r"\(\d+ \(.*\)\s*|\(\d+ [^()]+\)\s*")
-_BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 _PREFIX = "__label__"
 _PREFIXED = re.compile(r"\s*((?:__label__[^\s,]+(?:\s+|$))+)(.*)", re.DOTALL)
 _AT_END = re.compile(r"(.*\S)\s*@\s*([^\W\d][\w-]{0,39})\s*", re.DOTALL)
@@ -35,14 +32,10 @@ _PACKED = "; unpack it, or pack it with gzip or zip"
 FOREIGN = {
     b"BZh9": f"it is packed with bzip2{_PACKED}",
     b"\xfd7zXZ": f"it is packed with xz{_PACKED}",
-    b"\x28\xb5\x2f\xfd": f"it is packed with Zstandard{_PACKED}",
     b"7z\xbc\xaf\x27\x1c": f"it is a 7-Zip archive{_PACKED}",
     b"Rar!\x1a": f"it is a RAR archive{_PACKED}",
     b"PK\x05\x06": "it is an archive with nothing in it",
     b"version https://git-lfs": "it is a pointer of Git LFS and not the data; get the file with `git lfs pull`",
-    b"{\\rtf": "it is a document in RTF; save its table as CSV",
-    **dict.fromkeys((b"CREATE TABLE", b"INSERT INTO"), "it is a dump of SQL; export the table as CSV"),
-    **dict.fromkeys((b"@relation", b"@RELATION"), "it is an ARFF file of Weka; save its table as CSV"),
     b"\xd0\xcf\x11\xe0": "it is an old Excel file; save it as .xlsx or CSV",
     b"%PDF": "it is a PDF; save its table as CSV",
     b"SQLite format 3": "it is an SQLite database; export the table as CSV",
@@ -168,8 +161,6 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
         return found
     if start == "<":
         _refuse_markup(text, file)
-    if not delimiter and start == "(" and (trees := _read_trees(text, file)) is not None:
-        return trees
     if not delimiter and not header and (lines := read_label_lines(text, file)) is not None:
         return lines
     parsed = parse_table(text, delimiter, header, settings.get("quoting", ""), file=file)
@@ -180,7 +171,6 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     cells = [[cell or None for cell in row] for row in parsed.rows]
     frame = pd.DataFrame(cells, columns=list(parsed.columns), dtype=object)
     decisions, findings = describe_table(parsed, settings.get("quoting", ""))
-    findings += conll.find_word_tags(text) if parsed.delimiter == "\t" else []
     kind = {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv")
     table = RawTable(frame, kind, "", parsed.delimiter, parsed.quoted, parsed.head.named, tuple(findings))
     return dataclasses.replace(table, decisions=tuple(decisions))
@@ -195,21 +185,6 @@ def _refuse_markup(text: str, file: str) -> None:
     tag = re.match(r"<([a-z]\w*)", start)
     if start.startswith("<?xml") or (tag and text[-1_000:].rstrip().casefold().endswith(f"</{tag[1]}>")):
         raise DataError("it is an XML document; save its texts and labels as CSV", file=file)
-
-
-def _read_trees(text: str, file: str) -> RawTable | None:
-    """Read sentences and their labels from bracketed trees, `(3 (2 It) (4 …))`, as in the Stanford treebank."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not all(map(_TREE.fullmatch, lines[:200])):
-        return None
-    rows = []
-    for number, line in enumerate(lines, 1):
-        limits.check_shape(number, 1, file=file)
-        if not _TREE.fullmatch(line):
-            raise DataError("this line is no tree as the first ones are: (3 (2 It) (4 works))", file=file, row=number)
-        words = (word for _, word in _LEAF.findall(line))
-        rows.append([" ".join(_BRACKETS.get(word, word) for word in words), line[1 : line.index(" ")]])
-    return RawTable(pd.DataFrame(rows, columns=["text", "label"], dtype=object), "trees", header=False)
 
 
 def read_label_lines(text: str, file: str) -> RawTable | None:

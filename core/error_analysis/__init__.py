@@ -8,16 +8,7 @@ from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
     from core.error_analysis import analyses, annotation_store, annotations_csv, clusters, codebook, counter_examples
-    from core.error_analysis import (
-        dataset_shift,
-        label_errors,
-        lexicon_fit,
-        mc_dropout,
-        neighbors,
-        predictions_table,
-        query,
-        quiz,
-    )
-    from core.error_analysis import report, row_annotations, selection, slices, tags
+    from core.error_analysis import dataset_shift, label_errors, lexicon_fit, mc_dropout, neighbors, predictions_table
+    from core.error_analysis import linguistic_tags, query, quiz, report, row_annotations, selection, slices, tags
 
 __getattr__ = make_getattr(__name__)

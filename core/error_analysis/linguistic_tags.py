@@ -99,19 +99,44 @@ def find_disagreement(table: PredictionTable, words: Sequence[set[str]], languag
     record = table.record
     if table.task == "multi":
         return "its texts have several labels each"
-    names = record.config.text.lexicons or ((VADER,) if language == "en" else ())
-    if not names:
-        return "there is no lexicon for these texts; the run was trained without one, and VADER's is English"
+    valences = _read_lexicons(record.config.text.lexicons, language)
+    if isinstance(valences, str):
+        return valences
     try:
         sides = find_polarities(record.run, record.classes, order=record.classes if record.ordered else ())
-        valences = [read_valences(name) for name in names]
     except InputError as error:
         return f"{error}".partition(";")[0]
-    except SentiscopeError as error:
-        return str(error)
     of_class = np.array([SIDES.get(sides[each] or "", 0) for each in record.classes])
     said = np.sign([sum(valence.get(word, 0.0) for word in each for valence in valences) for each in words])
     return said * of_class[table.true.argmax(1)] < 0
+
+
+BALANCED = 0.25
+"""Share of all valence of a text that one side may have more than the other, for the tag *both signs*."""
+
+
+def find_both_signs(table: PredictionTable, words: Sequence[set[str]], language: str) -> np.ndarray | str:
+    """Return (n,) bool: texts whose positive and negative words about balance; or why this cannot be computed.
+
+    Lexicons and `words` are those of `find_disagreement`.
+    """
+    valences = _read_lexicons(table.record.config.text.lexicons, language)
+    if isinstance(valences, str):
+        return valences
+    known = [[sum(valence.get(word, 0.0) for valence in valences) for word in each] for each in words]
+    more, less = (np.array([sum(max(0.0, sign * value) for value in each) for each in known]) for sign in (1, -1))
+    return (np.minimum(more, less) > 0) & (abs(more - less) <= BALANCED * (more + less))
+
+
+def _read_lexicons(names: Sequence[str], language: str) -> list[dict[str, float]] | str:
+    """Return the valences of a run's lexicons, or of VADER for English texts; a reason if there are none."""
+    names = names or ((VADER,) if language == "en" else ())
+    if not names:
+        return "there is no lexicon for these texts; the run was trained without one, and VADER's is English"
+    try:
+        return [read_valences(name) for name in names]
+    except SentiscopeError as error:
+        return str(error)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -300,12 +300,6 @@ class SharedNeighbors:
     each: int  # votes of one sentence
     true: float  # share of neighbours with the true label of their sentence; 0 without any
     said: float  # share of neighbours with the predicted label of their sentence
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the training sentences nearest to a selection, with counts and label shares, as JSON-like data."""
-        about = {name: getattr(self, name) for name in ("n", "looked_at", "among", "each")}
-        shares = {"true_share": self.true, "predicted_share": self.said}
-        return {**about, **shares, "neighbours": self.found.to_dict("records")}
 
 
 def find_shared(

@@ -77,6 +77,7 @@ ABOUT = {
     "unknown words": "every fifth word or more is not in the vocabulary",
     "truncated": "longer than the model reads",
     "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
+    "both signs": "positive and negative words of the lexicon, about balanced",
     "near duplicate": "a training text shares four of five of all different words, or more",
     "neighbours conflict": f"most of the {NEIGHBORS} nearest training texts in embedding space have another label "
     f"(among {count(MOST_TRAINING)} at most)",
@@ -92,7 +93,7 @@ CONSEQUENCES = frozenset(("neighbours conflict",))
 """Tags that follow from an error: a model predicts the class among whose texts it places a text."""
 _GROUPS = {
     "_signs": (*linguistic_tags.SIGNS, "capitals"),
-    "_words": (*linguistic_tags.NAMED, "lexicon disagrees"),
+    "_words": (*linguistic_tags.NAMED, "lexicon disagrees", "both signs"),
     "_read": ("unknown words", "truncated"),
     "_duplicates": ("near duplicate",),
     "_neighbors": ("neighbours conflict",),
@@ -177,7 +178,10 @@ class TableTags:
     def _words(self) -> Found:
         texts, config = self._table.texts, self._table.record.config
         language, words = linguistic_tags.guess_language(config.data.name, texts), linguistic_tags.collect_words(texts)
-        disagree = {"lexicon disagrees": linguistic_tags.find_disagreement(self._table, words, language)}
+        disagree = {
+            "lexicon disagrees": linguistic_tags.find_disagreement(self._table, words, language),
+            "both signs": linguistic_tags.find_both_signs(self._table, words, language),
+        }
         if language not in linguistic_tags.LANGUAGES:
             return {**dict.fromkeys(linguistic_tags.NAMED, linguistic_tags.explain_language(language)), **disagree}
         return {name: linguistic_tags.match_words(name, words, language) for name in linguistic_tags.NAMED} | disagree

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -362,27 +362,6 @@ def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
     counted = f"; {', '.join(zeros)} {'is' if len(zeros) == 1 else 'are'} predicted and counted as 0" if zeros else ""
     over = len(classes) - int((absent & ~said).sum())
     return f"Macro averages are over {over} of {len(classes)} classes: no row is {' or '.join(named)}{counted}."
-
-
-def compute_calibration(labels: Array, probabilities: Array) -> list[dict[str, Any]]:
-    """Return the 15 bins of a calibration curve: from, to, count, mean confidence and accuracy (None if empty)."""
-    scores = build_scores(labels, probabilities)
-    confidence = scores.probabilities.max(1, initial=0)
-    places = find_bins(confidence)
-    bins = []
-    for number in range(BINS):
-        inside = places == number
-        count = int(inside.sum())
-        bins.append(
-            {
-                "from": number / BINS,
-                "to": (number + 1) / BINS,
-                "count": count,
-                "confidence": float(confidence[inside].mean()) if count else None,
-                "accuracy": float(scores.correct[inside].mean()) if count else None,
-            }
-        )
-    return bins
 
 
 def compute_roc_curve(labels: Array, probabilities: Array, number: int) -> dict[str, list[float]]:

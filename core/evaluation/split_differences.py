@@ -36,6 +36,7 @@ EXCHANGES = 1999
 MOST_REPEATED = 20_000  # repeated texts; if there are more, a sample is exchanged
 LEAST = {"labels": 0.05, "length": 0.2, "words": 0.02, "in training": 0.01, "repeats": 0.02}
 """Smaller differences are never reported: of shares, and for length 20 %."""
+TRAINED = "training"  # name of the first side in sentences
 RARE = 5  # classes with fewer expected rows are merged
 
 
@@ -120,25 +121,18 @@ def compute_chi_square(counts: np.ndarray) -> float:
 
 
 def find_differences(
-    first: ComparedTexts,
-    other: ComparedTexts,
-    classes: Sequence[str],
-    *,
-    name: str,
-    known: str = "training",
-    learned: bool = True,
+    first: ComparedTexts, other: ComparedTexts, classes: Sequence[str], *, name: str
 ) -> dict[str, Any]:
-    """Test how texts differ from the training texts of a model, or from held-out texts of the same origin.
+    """Test how other texts, called `name`, differ from the training texts of a model.
 
-    `name` and `known` name the other and the first side in sentences. `learned`: the model was trained on the first
-    side, so that repeated texts are a leak; else both sides have predicted labels. Returns `name`, `known`, `n`
+    Returns `name`, `known` (the name of the first side), `n`
     (`training`, `other`), `alpha`; `measures`, each with its `name`, `training`, `other`, `difference` with its 95 %
     `interval` (for length the ratio minus 1), `p`, `p_holm`, `test`, the class or number that it is `about` and whether
     it `differs`; `warnings` (sentences); `left_out` (why nothing is compared).
     """
     found: dict[str, Any] = {
         "name": name,
-        "known": known,
+        "known": TRAINED,
         "n": {"training": len(first.texts), "other": len(other.texts)},
         "alpha": ALPHA,
         "measures": [],
@@ -146,14 +140,14 @@ def find_differences(
         "left_out": "",
     }
     if min(len(first.texts), len(other.texts)) < FEWEST:
-        few = f"{count(len(other.texts))} texts beside {count(len(first.texts))} of {known}"
+        few = f"{count(len(other.texts))} texts beside {count(len(first.texts))} of {TRAINED}"
         return {**found, "left_out": f"{few}: too few to compare, {FEWEST} are needed"}
     rng, several = np.random.default_rng(0), _has_several(first.has)
     measures: dict[str, tuple[SampleDifference, str]] = {}
     if first.has is not None and other.has is not None:
         measures["labels"] = _compare_labels(first.has, other.has, classes)
     keys = [" ".join(text.lower().split()) for text in (*first.texts, *other.texts)]
-    repeats = _compare_repeats(keys, len(first.texts), rng, learned=learned)
+    repeats = _compare_repeats(keys, len(first.texts), rng)
     measures |= _compare_words(*_select_unique(first.texts, other.texts, keys), rng) | repeats
     steps = apply_holm([each.p for each, _ in measures.values()])
     for (kind, (each, about)), step in zip(measures.items(), steps, strict=True):
@@ -177,7 +171,7 @@ def find_differences(
             row |= {"interval": [math.expm1(each.low), math.expm1(each.high)]}
         found["measures"].append(row)
         if differs:
-            found["warnings"].append(_describe_row(row, name, known, predicted=not learned))
+            found["warnings"].append(_describe_row(row, name))
     return found
 
 
@@ -255,9 +249,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
     return found._replace(p=(1 + as_large) / (1 + 100 * (EXCHANGES // 100 + 1)))
 
 
-def _compare_repeats(
-    keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
-) -> dict[str, tuple[SampleDifference, str]]:
+def _compare_repeats(keys: Sequence[str], m: int, rng: np.random.Generator) -> dict[str, tuple[SampleDifference, str]]:
     """Test whether the other side repeats texts, of its own or the first `m` keys, more than after random exchanges."""
     if sum(times for times in Counter(keys).values() if times > 1) > MOST_REPEATED:
         # A sample of each side represents all texts.
@@ -271,8 +263,6 @@ def _compare_repeats(
     rounds = _sample_exchanges(groups, len(keys), n, len(numbers), rng) if own.any() else np.zeros((0, 2), np.int64)
     found = {}
     for place, kind in enumerate(("in training", "repeats")):
-        if kind == "in training" and not learned:
-            continue
         number, drawn = int(own[place]), rounds[:, place]
         usual = float(drawn.mean()) / n if number else 0.0
         p = (1 + int((drawn >= number).sum())) / (1 + len(drawn)) if number else 1.0
@@ -302,9 +292,9 @@ def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.
     return np.stack([(mine * (theirs > 0)).sum(1), (mine * (mine > 1)).sum(1)], 1)
 
 
-def _describe_row(row: dict[str, Any], name: str, known: str, *, predicted: bool) -> str:
+def _describe_row(row: dict[str, Any], name: str) -> str:
     kind, (low, high) = row["name"], row["interval"]
-    compared = f"Compared with {known}, {name}"
+    compared = f"Compared with {TRAINED}, {name}"
     if kind == "length":
         longer = "longer" if row["difference"] > 0 else "shorter"
         words = f"typically {row['other']:.0f} words, not {row['training']:.0f}"
@@ -313,8 +303,7 @@ def _describe_row(row: dict[str, Any], name: str, known: str, *, predicted: bool
     other, usual = percent(row["other"]), percent(row["training"])
     ends = f"95 % interval {signed(100 * low, 1)} to {signed(100 * high, 1)} points; {row['test']}"
     if kind == "labels":
-        labels = "predicted labels" if predicted else "labels"
-        return f"{compared} has other {labels}: {row['about']} {other}, not {usual} ({ends})."
+        return f"{compared} has other labels: {row['about']} {other}, not {usual} ({ends})."
     if kind == "words":
         more = "more" if row["difference"] > 0 else "fewer"
         return f"{compared} has {more} unknown words: {other}, not {usual} ({ends})."

@@ -13,12 +13,10 @@ import numpy as np
 from torch import Tensor
 
 from core.evaluation.inference import Predictions
-from core.evaluation.intervals import compute_mean_interval
 from core.exceptions import InputError
 from core.formatting import count
 from core.interpret import attribution_math
-from core.interpret.attribution_math import RankTest, TopWords, compare_ranks, find_largest, find_top_words
-from core.interpret.background_thread import OnProgress, ignore_progress
+from core.interpret.attribution_math import RankTest, TopWords, compare_ranks, find_top_words
 from core.interpret.explain_context import ExplainContext
 from core.interpret.gradients import REFERENCE, Asked, Embeds, compute_input_gradient, integrate_gradients
 from core.interpret.sentence_inspection import SentenceView
@@ -377,49 +375,3 @@ def _split_batches(texts: Sequence[str]) -> Iterator[list[str]]:
             part, number = [], 0
     if part:
         yield part
-
-
-STEPS = 10  # Progress reports, about
-LEAST = 2  # Words of a text, at least
-
-
-@dataclass(frozen=True)
-class DeletionAgreement:
-    """The agreement of one attribution method with deletion over many texts."""
-
-    method: str
-    texts: int  # Texts with at least two words that are not too long for the method
-    same: int  # Texts in which both methods have the same top word
-    chance: float | None  # Expected share for a random word, the mean of 1 / words; None without texts
-    rho: float | None  # Mean of Spearman's rho over the texts that have one; None without any
-    ranked: int  # Texts with Spearman's rho: at least three words, with unequal values
-    rho_interval: list[float] | None = None  # 95 % of that mean, a bootstrap over texts; None: none, or all equal
-
-
-def compare_with_deletion(
-    reader: ExplainContext, texts: Sequence[str], on_progress: OnProgress = ignore_progress
-) -> list[DeletionAgreement]:
-    """Compare fast attribution methods with deletion on each text's predicted class.
-
-    Texts of fewer than two words are left out. `on_progress` gets the share done; its exceptions stop the work.
-    """
-    named = [name for name in QUICK if name in list_methods(reader.model.provides) and name != "deletion"]
-    same = {name: list[bool]() for name in named}
-    chance = {name: list[float]() for name in named}
-    rho = {name: list[float]() for name in named}
-    for done, reading in enumerate(iterate_texts(reader, [text for text in texts if len(select_words(text)) >= LEAST])):
-        if done % max(1, len(texts) // STEPS) == 0:
-            on_progress("texts", done / len(texts))
-        needed = find_largest(reading.attribute_by("deletion").pushes)
-        for name in [each for each in named if each not in READ or not reading.view.too_long]:
-            same[name].append(find_largest(reading.attribute_by(name).pushes) == needed)
-            chance[name].append(1 / len(reading.words))
-            value = reading.compute_agreement("deletion", name)
-            rho[name] += [] if value is None else [value]
-    found = []
-    for name in named:
-        of_chance, of_rho = (float(np.mean(each[name])) if each[name] else None for each in (chance, rho))
-        agreed = len(same[name]), sum(same[name])
-        interval = compute_mean_interval(rho[name])
-        found.append(DeletionAgreement(name, *agreed, of_chance, of_rho, len(rho[name]), interval))
-    return found

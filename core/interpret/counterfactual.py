@@ -199,9 +199,7 @@ def search_flip(
     """
     reader.check_class(target)
     if reader.at_tokens:
-        raise InputError(
-            "a change at a token (g: a gate, n: a piece of a word) cannot follow words that are replaced; leave it out"
-        )
+        raise InputError("a change at a token (g: a gate) cannot follow words that are replaced; leave it out")
     if not 1 <= readings <= MOST_READINGS:
         raise InputError(f"readings {readings}: from 1 to {count(MOST_READINGS)}")
     return _FlipSearch(reader, text, target, readings, stopped).iterate_states()

@@ -168,7 +168,6 @@ def build_embedding(model: EncoderClassifier, record: Record, tokens: Names, cha
     parts: list[tuple[Array | float, ...]] = []
     row, lines, said = "E_i", list[str](), list[str]()
     more = {
-        r"\overline{G}": ", silenced ones as zeros" * bool(change.pieces_off),
         r"p^{\sin}": " times α" * isinstance(model.positions, PolarityAware),
         "S": ", silenced" * change.segments_off,
     }

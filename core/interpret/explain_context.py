@@ -76,7 +76,7 @@ class ExplainContext:
     @property
     def at_tokens(self) -> bool:
         """Return whether the intervention changes single tokens, whose indices differ in another text."""
-        return bool(self.change.gates or self.change.pieces_off)
+        return bool(self.change.gates)
 
     @property
     def intervene(self) -> Intervention | None:
@@ -158,5 +158,4 @@ def _renumber_tokens(change: Intervention, places: Mapping[int, int], first: int
     """Return an intervention with its token indices renumbered; `first` is the index of the first text token."""
     now = {token: token for token in range(first)} | {first + old: first + new for old, new in places.items()}
     gates = tuple((layer, now[token], value) for layer, token, value in change.gates if token in now)
-    pieces = frozenset((now[token], piece) for token, piece in change.pieces_off if token in now)
-    return replace(change, gates=gates, pieces_off=pieces)
+    return replace(change, gates=gates)

@@ -108,11 +108,7 @@ def _build_function(
         return target(model(texts, intervene=intervene, embedded=embedded).logits)
 
     with torch.no_grad():
-        if intervene is None or not intervene.pieces_off or not isinstance(model, EncoderClassifier):
-            embedded = model.embed_tokens(batch)
-        else:
-            off = frozenset((token - model.first, piece) for token, piece in intervene.pieces_off)
-            embedded = model.embed_tokens(batch, [off])
+        embedded = model.embed_tokens(batch)
     return embedded.requires_grad_(), compute_log_odds
 
 

@@ -14,18 +14,16 @@ The line is the `edit` of a link, `--edit` of the command line and `edit=` in Py
     s2:mean           the scores of layer 2 are multiplied by the mean of the lexical term over the tokens
     t:0.5             all scores are divided by 0.50 before the softmax, so that attention is sharper
     pos:off           no positions are added to words; pos:shuffled: they are exchanged among the words
-    n3.2              the second piece of the third token is silenced
-    word=piece        the same by name, at every occurrence of the word
     seg.0             no segment vectors are added to the tokens of a pair
     mix.0             TF-IDF is removed from the prediction
 
-In the line, layers, heads, tokens and pieces are counted from 1, as on the pages, and components from 0 (A₀, A₁ …).
+In the line, layers, heads and tokens are counted from 1, as on the pages, and components from 0 (A₀, A₁ …).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -64,7 +62,6 @@ class Edits:
     lexical_mean: tuple[int, ...] = ()  # Layers where it is at its mean
     temperature: float = 1.0  # Divisor of all attention scores
     positions: Placing = ""
-    pieces_off: tuple[tuple[int, int], ...] = ()  # (token, character n-gram)
     segments_off: bool = False  # Without segment vectors of a text pair
     unmixed: bool = False  # Without TF-IDF in the prediction
 
@@ -91,15 +88,6 @@ class Edits:
         changed: dict[str, Any] = {kind: tuple(sorted([*others, (*place, round(value, 4))]))}
         return replace(self, **changed)
 
-    def set_pieces(self, token: int, off: Iterable[int]) -> Edits:
-        """Return model edits that silence exactly the given character n-grams of a token, and no others of it."""
-        others = [place for place in self.pieces_off if place[0] != token]
-        return replace(self, pieces_off=tuple(sorted([*others, *((token, piece) for piece in set(off))])))
-
-    def add_piece(self, token: int, piece: int) -> Edits:
-        """Return model edits that also silence one more character n-gram of a token."""
-        return replace(self, pieces_off=tuple(sorted({*self.pieces_off, (token, piece)})))
-
     def add_silenced(
         self, kind: Literal["heads", "components", "maps", "lexical"], place: tuple[int, ...] | int, *, mean: bool
     ) -> Edits:
@@ -117,7 +105,7 @@ class Edits:
         from core.models.trace import Intervention  # torch
 
         sets = ("heads", "components", "maps", "lexical")
-        names = [*(f"{kind}_{how}" for kind in sets for how in ("off", "mean")), "pieces_off"]
+        names = [f"{kind}_{how}" for kind in sets for how in ("off", "mean")]
         silent: dict[str, Any] = {name: frozenset(getattr(self, name)) for name in names}
         return Intervention(
             self.lambdas,
@@ -179,10 +167,6 @@ class Edits:
             "temperature": [(f"t:{self.temperature:g}", f"attention temperature = {number(self.temperature, 2)}")]
             * (self.temperature != 1),
             "positions": [(f"pos:{self.positions}", f"positions {self.positions}")] * bool(self.positions),
-            "pieces": [
-                (f"n{token + 1}.{piece + 1}", f"piece {piece + 1} of token {token + 1} silenced")
-                for token, piece in self.pieces_off
-            ],
             "segments": [(UNSEGMENTED, "first and second text alike")] * self.segments_off,
             "mixture": [(UNMIXED, "TF-IDF taken out")] * self.unmixed,
         }
@@ -208,7 +192,6 @@ _GATE = re.compile(rf"g(\d{{1,3}})\.(\d{{1,4}}):{_NUMBER}", re.ASCII)
 _TEMPERATURE = re.compile(rf"t:{_NUMBER}", re.ASCII)
 _STRENGTH = re.compile(rf"s:{_NUMBER}", re.ASCII)
 _SWITCH = re.compile(r"([hc]\d{1,3}\.\d{1,3}|m\d{1,3}\.\d{1,3}\.\d{1,3}|s\d{1,3})(:mean)?", re.ASCII)
-_PIECE = re.compile(r"n(\d{1,4})\.(\d{1,3})", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -220,8 +203,6 @@ class Editable:
     components: int
     low: float
     high: float
-    tokens: tuple[str, ...] = ()  # Of the text
-    pieces: tuple[tuple[str, ...], ...] = ()  # Character n-grams of each token; empty if the model reads none
     mixed: bool = False  # Whether TF-IDF is mixed into the predictions
     gated: int = 0  # Tokens of the text that have a gate in each layer
     lexical: Lexical = "none"  # How a lexicon changes the scores
@@ -241,7 +222,6 @@ class Editable:
             (self.lexical == "hadamard", "a lexical term in each layer (s1, s1:mean)"),
             (self.layers, f"the temperature of attention (t:{COLDEST:g} to t:{HOTTEST:g})"),
             (self.placed, "positions (pos:off, pos:shuffled)"),
-            (any(self.pieces), "pieces of words (n1.1, or word=piece)"),
             (self.segments, f"segments of a pair ({UNSEGMENTED})"),
             (self.mixed, f"TF-IDF mixed in ({UNMIXED})"),
         )
@@ -277,27 +257,10 @@ class Editable:
         return self.read_link(",".join([*kept, *filter(None, levers.values())]))[0]
 
     def _apply_part(self, edits: Edits, part: str) -> Edits:
-        found = self._silence_piece(edits, part) if "=" in part else self._add_part(edits, part)
+        found = self._add_part(edits, part)
         if found is None:
             raise InputError(f"--edit {part:.40}: this run has {self.syntax_help}")
         return found
-
-    def _silence_piece(self, edits: Edits, part: str) -> Edits | None:
-        """Add an edit that silences a character n-gram wherever a word occurs; None if the model has no n-grams."""
-        word, _, piece = (each.strip() for each in part.partition("="))
-        if not any(self.pieces):
-            return None
-        places = [place for place, token in enumerate(self.tokens) if token == word and self.pieces[place]]
-        if not places:
-            raise InputError(f"--edit {part:.40}: no word {word!r:.80} in the text: {' '.join(self.tokens):.200}")
-        for place in places:
-            own = self.pieces[place]
-            if piece not in own:
-                there = " ".join(own)
-                raise InputError(f"--edit {part:.40}: {word!r:.80} has no piece {piece!r:.80}; it has {there:.200}")
-            for at in (at for at, name in enumerate(own) if name == piece):
-                edits = edits.add_piece(place, at)
-        return edits
 
     def _add_part(self, edits: Edits, part: str) -> Edits | None:
         if part == UNMIXED:
@@ -323,10 +286,6 @@ class Editable:
             return replace(edits, temperature=value) if self.layers and COLDEST <= value <= HOTTEST else None
         if way := next((each for each in PLACINGS if part == f"pos:{each}"), None):
             return replace(edits, positions=way) if self.placed else None
-        if match := _PIECE.fullmatch(part):
-            token, piece = int(match[1]) - 1, int(match[2]) - 1
-            known = 0 <= token < len(self.pieces) and 0 <= piece < len(self.pieces[token])
-            return edits.add_piece(token, piece) if known else None
         match = _SWITCH.fullmatch(part)
         return self._switch_part(edits, match[1], mean=match[2] is not None) if match else None
 
@@ -367,8 +326,6 @@ def get_text_editable(model: ModelConfig, trained: SentenceView) -> Editable:
         return replace(NOTHING, mixed=mixed)
     return replace(
         get_editable(model, get_learned_lambdas(trained, model.attention.subtracts)),
-        tokens=trained.tokens,
-        pieces=trained.pieces or (),
         mixed=mixed,
         gated=len(trained.tokens) - bool(trained.filled) if "gates" in list_capabilities(model) else 0,
         lexical=model.attention.lexical,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from core.lessons.accuracy import ACCURACY
 from core.lessons.data import DATA
 from core.lessons.heads import HEADS
 from core.lessons.lesson import Lesson
+from core.lessons.tfidf import TFIDF
 from core.lessons.trust import TRUST
 from core.lessons.word import WORD
 from core.runs.record import EVALUATION, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, list_starters
 
-LESSONS: dict[str, Lesson] = {lesson.name: lesson for lesson in (DATA, WORD, HEADS, ACCURACY, TRUST)}
+LESSONS: dict[str, Lesson] = {lesson.name: lesson for lesson in (DATA, WORD, HEADS, ACCURACY, TRUST, TFIDF)}
 """By the name in links, in the order of the page Lessons."""
 
 
@@ -43,6 +45,7 @@ FILES = (RECORD, TOKENIZER, WEIGHTS, f"{EVALUATION}/*/{METRICS}", f"{EVALUATION}
 def get_version(name: str) -> str:
     """Return a text that changes with the code of the lessons and with the files of the starter runs."""
     paths = [path for kind in ("*.py", "*.json") for path in Path(__file__).parent.glob(kind)]
+    paths.append(Path(str(files("core.papers"))) / "results" / "theory.json")
     paths += [path for folder in list_starters() for pattern in FILES for path in folder.glob(pattern)]
     return hash_value([name, *sorted((str(path), get_file_version(path)) for path in paths)])[:16]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from core.exceptions import ConfigError
-from core.settings import LARGEST_SEED, Group, Need, Trial, check_needs, check_ranges, setting
+from core.settings import LARGEST_SEED, Group, Need, check_needs, check_ranges, setting
 
 
 class EquationLine(NamedTuple):
@@ -137,11 +137,9 @@ class AttentionConfig:
         needs=(_require_additive("a beta"), FURTHER_MAPS))
     lambda_per_head: bool = setting(False, "lambda per head", MAPS,
         "One lambda per head instead of one per layer (differential and additive).",
-        needs=(LAMBDA_OF_LAYER, FURTHER_MAPS),
-        trial=Trial("true", "Do the heads of a layer settle on different lambdas where they do not share one?"))
+        needs=(LAMBDA_OF_LAYER, FURTHER_MAPS))
     lambda_input: bool = setting(False, "lambda per token", MAPS,
-        "Additive only: lambda of each token from the token itself, in place of one for all.", needs=(FURTHER_ADDED,),
-        trial=Trial("true", "Do negations and contrasts get another lambda than the words around them?"))
+        "Additive only: lambda of each token from the token itself, in place of one for all.", needs=(FURTHER_ADDED,))
     lambda_start: str = setting("paper", "lambda at the start", MAPS,
         "Where lambda starts: a number, the same for every layer and component · paper: differential as its paper "
         "says; additive, whose paper prints no start, a fit to the lambdas that it reports after training.",
@@ -150,8 +148,7 @@ class AttentionConfig:
         "Per-head RMSNorm of the head outputs, scaled by 1 - lambda_init (differential) or 1 / (1 + sum lambda_init).")
     row_norm: bool = setting(False, "weights of maps normalised", MAPS,
         "Divide the coefficients by the sum of their magnitudes, so that a row of the combined map never exceeds 1.",
-        needs=(Need(lambda part: part.components > 1, "one map needs none; choose components=2 and mixing=additive"),),
-        trial=Trial("true", "Do further maps still help when all weights together count no more than that of one map?"))
+        needs=(Need(lambda part: part.components > 1, "one map needs none; choose components=2 and mixing=additive"),))
     rotary: bool = setting(False, "rotary positions", SCORES,
         "Turn queries and keys by an angle that grows with the position (RoPE): scores see distances only.")
     qk_norm: bool = setting(False, "cosine scores with a temperature", SCORES,
@@ -160,14 +157,12 @@ class AttentionConfig:
         "Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4).")
     lexicon_gate: bool = setting(False, "gate guided by the lexicon", GATE,
         "The gate starts wider open for words that a lexicon calls positive or negative; by how much is learned.",
-        needs=(Need(lambda part: part.gate, "there is no gate to guide; choose gate=true as well"),),
-        trial=Trial("true", "Does the gate find the words with a polarity sooner when a lexicon names them?"))
+        needs=(Need(lambda part: part.gate, "there is no gate to guide; choose gate=true as well"),))
     window: int = setting(0, "window of neighbours", GATE,
         "Each token sees this many neighbours, half on each side, and a few tokens that all see; 0: all see all.")
     random_globals: int = setting(2, "random tokens that see all", GATE,
         "With a window: tokens drawn at random that all see, besides the first and the last.", within=(0, 64),
-        needs=(WINDOW,),
-        trial=Trial("0", "Do the random tokens carry anything that the window, the first and the last do not?"))
+        needs=(WINDOW,))
     support_seed: int = setting(0, "seed of these tokens", GATE,
         "With a window: seed of these draws; they depend on nothing else but the layer and the length of the text.",
         within=(0, LARGEST_SEED), needs=(WINDOW,))
@@ -182,15 +177,11 @@ class AttentionConfig:
     lexical_scaled: bool = setting(False, "sigma divided by the root of the head width", LEXICON,
         "add only: divide sigma by sqrt(head width), as the content score is.", needs=(SIGMA, SIGMA_ADDED))
     lexical_strength: float = setting(1.0, "strength of sigma", LEXICON, "Factor on sigma.",
-        within=(-STRONGEST, STRONGEST), needs=(SIGMA,),
-        trial=Trial("5", "Does sigma, which is at most 1, need more weight?"))
+        within=(-STRONGEST, STRONGEST), needs=(SIGMA,))
     learn_strength: bool = setting(False, "learned strength of sigma", LEXICON,
-        "add only: learn that factor, one per layer and lexicon, from this start.", needs=(SIGMA, SIGMA_ADDED),
-        trial=Trial("true", "Which layers would turn the lexicon up, and which would turn it off?"))
+        "add only: learn that factor, one per layer and lexicon, from this start.", needs=(SIGMA, SIGMA_ADDED))
     lexical_component: int = setting(-1, "map that sigma reaches", LEXICON,
-        "The one component that sigma reaches, counted from 0; -1: every component.", needs=(SIGMA, FURTHER_MAPS),
-        trial=Trial("1", "With sigma in one map only, does lambda say how much the lexicon is worth?",
-                    (("model.attention.lexical", "add"),)))
+        "The one component that sigma reaches, counted from 0; -1: every component.", needs=(SIGMA, FURTHER_MAPS))
     # fmt: on
 
     def __post_init__(self) -> None:

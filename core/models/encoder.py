@@ -23,7 +23,6 @@ from core.models.positions import (
     Sinusoidal,
     number_segments,
     place_tokens,
-    silence_ngrams,
 )
 from core.models.score_terms import NEUTRAL, AttentionInputs
 from core.models.trace import SILENT, Batch, Changes, Intervene, Intervention, LayerTrace, Output, Record, Trace
@@ -187,11 +186,10 @@ class EncoderClassifier(nn.Module):
         for each in changes:
             self._check_intervention(each, batch)
             _check_donor(each, batch, donor)
-        off = [each.pieces_off for each in changes]
         own = record.get_part("embedding")
         segments_off = [each.segments_off for each in changes]
         places = place_tokens(batch.keep, self.first, [each.positions for each in changes])
-        entering = self._build_input(self.embed_tokens(batch, off, own), batch, embedded, segments_off, own, places)
+        entering = self._build_input(self.embed_tokens(batch, own), batch, embedded, segments_off, own, places)
         given = () if donor is None else donor.layers
         inside = trace or similarity
         x, seen = self._run_layers(
@@ -211,20 +209,17 @@ class EncoderClassifier(nn.Module):
                 tags=batch.tags,
                 polarity=batch.polarity,
                 head=read.trace,
-                grams=None if self.ngrams is None or batch.grams is None else silence_ngrams(batch.grams, off),
                 segments=None if self.segments is None else number_segments(batch.ids),
             )
         alike = compute_map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
 
-    def embed_tokens(
-        self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
-    ) -> Tensor:
-        """Return the embedding (B, L, d) of each token, with its character n-grams except those switched `off`."""
+    def embed_tokens(self, batch: Batch, record: Record = SILENT) -> Tensor:
+        """Return the embedding (B, L, d) of each token, with its character n-grams."""
         x: Tensor = self.embedding(batch.ids)
         record("E", x)
         if self.ngrams is not None:
-            grams = self.ngrams(batch.grams, off)
+            grams = self.ngrams(batch.grams)
             x = x + grams
             record(r"\overline{G}", grams, r"\overline{G}_i = \tfrac{1}{K_i}\sum_k G_{h(g_{ik})}")
         return x * self.scale
@@ -364,8 +359,6 @@ class EncoderClassifier(nn.Module):
     def _check_intervention(self, intervene: Intervention, batch: Batch) -> None:
         attention, length = self._attentions[0], batch.ids.shape[1]
         maps = intervene.maps_off | intervene.maps_mean
-        if intervene.pieces_off:
-            self._check_pieces(intervene, batch)
         limits = (
             ("component", attention.components, [(layer, i) for layer, i, _ in intervene.lambdas]),
             ("component", attention.components, intervene.components_off | intervene.components_mean),
@@ -403,17 +396,6 @@ class EncoderClassifier(nn.Module):
         ):
             if wrong:
                 raise InputError(f"intervention on {why}")
-
-    def _check_pieces(self, intervene: Intervention, batch: Batch) -> None:
-        if self.ngrams is None or batch.grams is None:
-            raise InputError("intervention on an n-gram: this model reads no character n-grams of words")
-        _, length, most = batch.grams.shape
-        for token, gram in intervene.pieces_off:
-            if not (0 <= token < length and 0 <= gram < most):
-                raise InputError(
-                    f"intervention on token {token}, n-gram {gram}: this text has tokens 0 to {length - 1} and n-grams "
-                    f"0 to {most - 1}"
-                )
 
 
 def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> None:

@@ -108,33 +108,20 @@ class CharacterNGrams(nn.Module):
         super().__init__()
         self.table = nn.Embedding(buckets, width)
 
-    def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
+    def forward(self, grams: Tensor | None) -> Tensor:
         """Return the mean n-gram embedding (B, L, d) of each token from hash buckets (B, L, K); 0 means no n-gram.
 
-        N-grams that are `off`, given as (token, n-gram) for all texts or each, add 0; the others keep their weight.
         Raises InputError for texts without n-grams.
         """
         if grams is None:
             raise InputError("this model reads character n-grams of words, and these texts come without them")
-        count = (grams > 0).sum(-1, keepdim=True)
-        grams = silence_ngrams(grams, off)
         there = grams > 0
-        ends = there.sum(-1).flatten().cumsum(0)
+        count = there.sum(-1, keepdim=True)
+        ends = count.flatten().cumsum(0)
         starts = torch.cat([ends.new_zeros(1), ends[:-1]])
         # Padding is removed first, which takes half the time of a bag with a padding index.
         total = F.embedding_bag(grams[there] - 1, self.table.weight, starts, mode="sum")
         return total.view(*grams.shape[:2], -1) / count.clamp(min=1)
-
-
-def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
-    """Return n-gram buckets (B, L, K) with those switched off, given as (token, n-gram) for each or all texts, as 0."""
-    if not any(off):
-        return grams
-    grams = grams.clone()
-    for row, named in enumerate(off):
-        for token, gram in named:
-            grams[slice(None) if len(off) == 1 else row, token, gram] = 0
-    return grams
 
 
 MARK = 2  # The id of the pair mark in all tokenizers; it is the last token of the first text

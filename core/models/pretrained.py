@@ -148,9 +148,7 @@ class PretrainedClassifier(EncoderClassifier):
         self.provides = provides
         replace_layers(self, nn.Dropout, lambda layer: Dropout(layer.p))  # ours is faster and can be left on
 
-    def embed_tokens(
-        self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
-    ) -> Tensor:
+    def embed_tokens(self, batch: Batch, record: Record = SILENT) -> Tensor:
         """Return the word embedding (B, L, e) of each token in the pretrained table, without its position."""
         return self.entering.get_submodule("word_embeddings")(self.map_to_rows(batch.ids))
 

@@ -134,7 +134,6 @@ class Trace:
     tags: Tensor | None = None  # (B, L) int64: parts of speech that the model read; 13 at a class token
     polarity: Tensor | None = None  # (B, L, 3): positive, neutral and negative shares that the model read
     head: HeadTrace | None = None
-    grams: Tensor | None = None  # (B, L, K): buckets of character n-grams that the model read; 0 if switched off
     segments: Tensor | None = None
     """(B, L) int64: 0 in the first text of a pair, its mark and a class token included, 1 in the second; None if the
     model adds no segment vectors."""
@@ -164,7 +163,6 @@ class Intervention:
     components_mean: frozenset[tuple[int, int]] = frozenset()  # (layer, component): the same for a component
     maps_mean: frozenset[tuple[int, int, int]] = frozenset()  # (layer, head, component): the same in one head
     gates: tuple[tuple[int, int, float], ...] = ()  # (layer, token, value in [0, 1]); 0 hides the token
-    pieces_off: frozenset[tuple[int, int]] = frozenset()  # (token, n-gram): it adds 0; the others are unchanged
     segments_off: bool = False  # No segment vectors are added to the texts of a pair
     lexical_scale: float = 1.0  # Factor on the added lexical term of every layer; 0 switches it off
     lexical_off: frozenset[int] = frozenset()

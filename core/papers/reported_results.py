@@ -152,6 +152,11 @@ def read_text_statistics() -> dict[str, Any]:
     return _read_result("text_lengths.json")
 
 
+def read_theory(name: str) -> dict[str, Any]:
+    """Return the committed results of an experiment, as its function in `core.papers.theory.COMPUTED` returns them."""
+    return _read_result("theory.json")[name]
+
+
 def _read_result(name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((files("core.papers") / "results" / name).read_text(encoding="utf-8"))
     return found

@@ -31,7 +31,6 @@ from core.runs.record import IMPORTED, LINEAGE, RunRecord
 from core.runs.store import RunStore
 from core.text.tokenizer import Tokenizer
 from core.training.config import TFIDF
-from core.training.temperature import compute_class_prior
 
 
 class Lineage(NamedTuple):
@@ -156,7 +155,7 @@ def load_trained_data(record: RunRecord) -> Dataset:
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """The training texts of a run as hashes, with the share of each class, cached to avoid loading the data again."""
+    """The training texts of a run as hashes, cached to avoid loading the data again."""
 
     record: RunRecord
     tokenizer: Tokenizer
@@ -166,28 +165,18 @@ class TrainingTexts:
         """Return the data set that the run was trained on; NotAvailable if the data set is missing or has changed."""
         return load_trained_data(self.record)
 
-    @property
+    @cached_property
     def keys(self) -> np.ndarray:
         """Return the sorted hashes (uint64) of the token sequences of the run's training texts."""
-        return self._kept[0]
-
-    @property
-    def prior(self) -> list[float]:
-        """Return the share of each class among the run's training rows; NotAvailable if the data are missing."""
-        return list(map(float, self._kept[1]))
-
-    @cached_property
-    def _kept(self) -> tuple[np.ndarray, np.ndarray]:
         about = {"version": VERSION, "data": self.record.data_fingerprint, "tokenizer": self.tokenizer.to_json()}
         path = get_cache_folder() / f"seen-{hash_value(about)}.npz"
-        if (found := read_arrays(path, lambda arrays: (arrays["keys"], arrays["prior"]))) is not None:
+        if (found := read_arrays(path, lambda arrays: arrays["keys"])) is not None:
             return found
-        train, classes, stream = self.dataset.splits[TRAIN], len(self.dataset.classes), io.BytesIO()
+        train, stream = self.dataset.splits[TRAIN], io.BytesIO()
         keys = np.unique(_hash_keys(encode_texts(self.tokenizer, train["text"].tolist()).keys))
-        prior = np.array(compute_class_prior(self.dataset.get_targets(TRAIN), classes))
-        np.savez(stream, keys=keys, prior=prior)
+        np.savez(stream, keys=keys)
         keep_files([(path, stream.getvalue())], "seen")
-        return keys, prior
+        return keys
 
 
 def _hash_keys(keys: Sequence[bytes]) -> np.ndarray:

@@ -183,9 +183,9 @@ class LoadedRun:
         return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
 
     def edit_all(self, line: str) -> LoadedRun:
-        """Return the run with an edit in all its predictions; InputError: the edit names a word or token."""
+        """Return the run with an edit in all its predictions; InputError: the edit names a token."""
         editable = get_text_editable(self.record.config.model, self.inspect(f"a{MARK}b" if self.record.pairs else "a"))
-        return self._copy(edits=dataclasses.replace(editable, tokens=(), pieces=(), gated=0).parse_edits(line))
+        return self._copy(edits=dataclasses.replace(editable, gated=0).parse_edits(line))
 
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,10 @@ from core.runs.load import LoadedRun
 from core.runs.predictions import list_evaluated_splits, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-from core.settings import LARGEST_SEED
 from core.text.words import split_passages
-from core.training.augmentation import generate_nonsense
 from core.training.temperature import LEAST
 
 FEW = 30
-MADE_UP = 500
-NEAR_PRIOR = 0.10  # largest distance of each probability from the prior for a prediction that shows doubt
-DOUBT_SEED = LARGEST_SEED + 1  # no training has it, so that its made-up texts are new to every run
 OnProgress = Callable[[str, float], None]
 
 
@@ -80,7 +75,6 @@ def build_report(
     measured["unknown_words"] = _count_unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _describe_calibration(record, labels, found, measured["metrics"])
     measured["differences"] = _compare_with_train(record, trained, given)
-    measured["doubt"] = measure_doubt(loaded, rows["text"].tolist(), trained)
     measured["mix"] = _describe_mix(record, labels, said)
     measured["unseen"] = _measure_unseen(record, labels, found, known)
     if lines:
@@ -336,39 +330,6 @@ def _describe_unseen(unseen: Mapping[str, Any] | None, measured: Mapping[str, An
 
 def _format_share(share: float) -> str:
     return "less than 1 %" if share < 0.005 else whole_percent(share)
-
-
-def measure_doubt(loaded: LoadedRun, texts: Sequence[str], trained: lineage.TrainingTexts | str) -> dict[str, Any]:
-    """Measure how often the prediction for made-up texts of unknown words is close to the class prior.
-
-    Half of the words are made of letters of `texts`. The prior is that of the record, or else of `trained`, the texts
-    of the run's training or the reason why they are missing. Returns `rows`, the number of texts; `near`, the share of
-    predictions close to the prior; `prior` by class; and a sentence, `note`. Or `left_out`, the reason, and no note.
-    """
-    prior = _get_doubt_prior(loaded.record, trained)
-    if prior is None:
-        return {"left_out": trained, "note": ""}
-    drawn = generate_nonsense(texts, MADE_UP, DOUBT_SEED)
-    made = [text for text in drawn if loaded.tokenizer.compute_unknown_share(text) in (1, None)]
-    if not made:
-        return {"left_out": "the run knows a word of every made-up text", "note": ""}
-    away = np.abs(loaded.predict(made).probabilities - np.array(prior)).max(1)
-    rows, near = len(made), float((away <= NEAR_PRIOR).mean())
-    shares = dict(zip(loaded.record.classes, prior, strict=True))
-    like = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-    within = f"are answered within {NEAR_PRIOR:.2f} of the class prior ({like})."
-    note = f"Of {plural(rows, 'text')} of made-up words {whole_percent(near)} {within}"
-    return {"rows": rows, "near": near, "prior": shares, "note": note}
-
-
-def _get_doubt_prior(record: RunRecord, trained: lineage.TrainingTexts | str) -> Sequence[float] | None:
-    """Return the class probabilities that a run should predict for unknown words; None if training data are missing."""
-    classes = len(record.classes)
-    if record.scaling.prior:
-        return record.scaling.prior
-    if record.config.training.class_weights == "balanced":
-        return [0.5 if record.task == "multi" else 1 / classes] * classes
-    return None if isinstance(trained, str) else trained.prior
 
 
 @dataclass(frozen=True)

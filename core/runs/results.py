@@ -4,8 +4,8 @@ predictions.parquet: row, text, label, predicted, a column `probability:CLASS` p
 for a multi-label task, label and predicted list all labels, and `label:CLASS` is 1 if the text has the label; for a run
 without texts (`data.texts`), neither text nor own columns. embeddings.npy: (n, d), the head's input, float32, or
 float16 if the weights are stored in a smaller type. metrics.json: metrics, temperature, intervals, silhouette,
-per_class, confusion, calibration, left_out; for a multi-label task no calibration, confusion 2 × 2 by label, and
-`tuned`: the same at the thresholds tuned on validation.
+per_class, confusion, left_out; for a multi-label task, confusion is 2 × 2 by label, and `tuned` has the same at the
+thresholds tuned on validation.
 """
 
 import functools
@@ -28,7 +28,6 @@ from core.evaluation.intervals import compute_intervals
 from core.evaluation.metrics import (
     HALF,
     SEVERAL,
-    compute_calibration,
     compute_confusion,
     count_confusions,
     evaluate,
@@ -181,7 +180,7 @@ def _build_metrics(evaluated: EvaluatedSplit) -> dict[str, Any]:
     }
     if evaluated.task == "single":
         common["confusion"] = compute_confusion(labels, probabilities.argmax(1), len(classes))
-        return {**common, "calibration": compute_calibration(labels, probabilities)}
+        return common
     common["confusion"] = count_confusions(labels, probabilities, classes)
     if evaluated.thresholds is None:
         return common

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from core.data.sandbox import ReadRows
     from core.evaluation.inference import Predictions
-    from core.runs.data_shift import FileSample
     from core.runs.load import LoadedRun
 else:
     from core.lazy_imports import numpy as np
@@ -76,7 +75,6 @@ def predict_file(
     store: RunStore,
 ) -> dict[str, Any]:
     """Predict every row of a file with a run; return a list, or write the predictions to the file `to`."""
-    from core.runs.data_shift import FileSample
     from core.runs.load import load_run
 
     reading, lines = _parse_reading(settings), file.suffix.lower() in (".txt", "") and not settings
@@ -101,10 +99,9 @@ def predict_file(
             rows = rows.as_pairs(first or rows.text, second, file.name)
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": edit, "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
-        sample = FileSample(loaded, file.name)
         if to is not None:
-            _write_predictions(loaded, rows, to, passage, tell, sample)
-            return {**known, "rows": rows.rows, "to": str(to), "differences": sample.compare_with_test()}
+            _write_predictions(loaded, rows, to, passage, tell)
+            return {**known, "rows": rows.rows, "to": str(to)}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
             texts = rows.get_texts(batch)
@@ -112,10 +109,8 @@ def predict_file(
                 found += predict_passages(loaded, texts, passage, len(found))
             else:
                 found += list_predictions(loaded, texts, loaded.predict(texts), len(found))
-            chances = [[*each["probabilities"].values()] for each in found[len(found) - len(texts) :]]
-            sample.add(texts, np.array(chances))
             tell("predicting", len(found) / rows.rows)
-        return {**known, "differences": sample.compare_with_test(), "predictions": found}
+        return {**known, "predictions": found}
 
 
 def _parse_reading(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -167,9 +162,7 @@ def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[t
     return [(sum(read for read, _ in own), sum(cut for _, cut in own)) for own in counts]
 
 
-def _write_predictions(
-    loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell, sample: FileSample
-) -> None:
+def _write_predictions(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell) -> None:
     own = list(rows.schema)
     answers = _build_columns(loaded, [], passage)
     names = data.columns.make_unique([*rows.schema.names, *answers])[len(own) :]
@@ -181,8 +174,6 @@ def _write_predictions(
             texts = rows.get_texts(batch)
             found = _build_columns(loaded, texts, passage)
             columns = [*batch.columns, *found.values()]
-            chances = [found[f"{PROBABILITY}{name}"].to_numpy() for name in loaded.record.classes]
-            sample.add(texts, np.stack(chances, 1))
             write(pa.RecordBatch.from_arrays(columns, schema=schema))
             done += len(texts)
             tell("predicting", done / rows.rows)

@@ -1,54 +1,15 @@
 """Grapheme clusters (characters as readers see them), shortening of texts, and text direction."""
 
-import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Literal
 
-from core.text.words import build_char_class
+import regex
 
 Span = tuple[int, int]
 
-_JOINERS = "\u200c\u200d"
-_ATTACHED = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3"
-"""Skin tones, flag tags, and vowels that Unicode counts as letters although they attach to the letter before them."""
-_BEFORE = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd"
-_LINKED = ("DEVANAGARI", "BENGALI", "GUJARATI", "ORIYA", "TELUGU", "MALAYALAM")  # A virama joins two
-_PICTURE = (
-    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299"
-    "\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
-)
-_LEAD, _VOWEL, _TAIL = "\u1100-\u115f\ua960-\ua97c", "\u1160-\u11a7\ud7b0-\ud7c6", "\u11a8-\u11ff\ud7cb-\ud7fb"
-_SYLLABLE = "\uac00-\ud7a3"
-
-
-@functools.cache
-def _compile_pattern() -> re.Pattern[str]:
-    """Build a pattern that matches one extended grapheme cluster (UAX #29) or several at once, never a part of one."""
-    marks = _build_class(lambda sign: unicodedata.category(sign)[0] == "M")
-    virama = _build_class(lambda sign: unicodedata.combining(sign) == 9 and _is_linked(sign))
-    letter = _build_class(lambda sign: unicodedata.category(sign) == "Lo" and _is_linked(sign))
-    after = rf"[{marks}{_JOINERS}{_ATTACHED}]"
-    hangul = rf"[{_LEAD}]*(?:[{_SYLLABLE}]|[{_VOWEL}])[{_VOWEL}]*[{_TAIL}]*|[{_LEAD}]+|[{_TAIL}]+"
-    picture = rf"[{_PICTURE}]{after}*(?:(?<=\u200d)[{_PICTURE}]{after}*)*"
-    conjunct = rf"[{letter}](?:{after}*[{virama}]{after}*[{letter}])*"
-    one = rf"(?:[\U0001f1e6-\U0001f1ff]{{2}}|{picture}|{hangul}|{conjunct}|[^\r\n])"
-    return re.compile(rf"\r\n|[\r\n]|[{_BEFORE}]*{one}{after}*")
-
-
-def _is_linked(sign: str) -> bool:
-    return unicodedata.name(sign, "").startswith(_LINKED)
-
-
-def _build_class(belongs: Callable[[str], bool]) -> str:
-    codes = (*range(0x300, 0xD800), *range(0xF900, 0x1F000), *range(0xE0100, 0xE01F0))
-    return build_char_class(code for code in codes if belongs(chr(code)))
-
-
-def split_clusters(text: str) -> list[str]:
-    """Split a text into its grapheme clusters (characters as readers see them)."""
-    return list(text) if text.isascii() and "\r" not in text else _compile_pattern().findall(text)
+_CLUSTER = regex.compile(r"\X")
 
 
 def find_boundary(text: str, place: int) -> int:
@@ -56,7 +17,7 @@ def find_boundary(text: str, place: int) -> int:
     if place <= 0 or place >= len(text) or (text[: place + 1].isascii() and text[place - 1 : place + 1] != "\r\n"):
         return max(0, min(place, len(text)))
     last = 0
-    for match in _compile_pattern().finditer(text):
+    for match in _CLUSTER.finditer(text):
         if match.end() > place:
             return match.start()
         last = match.end()
@@ -77,7 +38,7 @@ def extend_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     if text.isascii():
         return list(spans)
     inside = [False] * (len(text) + 1)
-    for match in _compile_pattern().finditer(text):
+    for match in _CLUSTER.finditer(text):
         for place in range(match.start() + 1, match.end()):
             inside[place] = True
     for start, end in spans:

@@ -1,20 +1,19 @@
 """Part-of-speech tags (HanTa's tags mapped to the universal ones), and the language and script of texts."""
 
-import contextlib
 import functools
 import hashlib
 import importlib.metadata
-import logging
 import re
-import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from core.cache import get_cache_folder
+import numpy as np
+
+from core.cache import get_cache_folder, keep_array
 from core.text.normalization import CAPITALS_MARK, LONG_MARK, URL_MARK, USER_MARK
 from core.text.words import split_words
 
@@ -177,65 +176,12 @@ def detect_script(texts: Sequence[str]) -> str:
     return max(scripts, key=lambda name: scripts[name]) if scripts else ""
 
 
-log = logging.getLogger(__name__)
-
-FILE = "tags.sqlite"
-BUSY_S = 20
-AT_ONCE = 500
-
-
 def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
     """Tag the words of each text with parts of speech, a byte per word; cached by words and the tagger's version."""
-    # No word holds a line break.
-    contents = ("\n".join((tagger.version, *words)).encode("utf-8", "surrogatepass") for words in texts)
-    keys = [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
-    try:
-        with _open_cache(get_cache_folder() / FILE) as kept:
-            return _tag_cached(kept, tagger, keys, texts)
-    except (sqlite3.Error, OSError) as error:
-        log.warning("tags are not kept: %s: %s", get_cache_folder() / FILE, error)
-        return [bytes(tagger.tag(words)) for words in texts]
-
-
-def _tag_cached(
-    kept: sqlite3.Connection, tagger: Tagger, keys: Sequence[bytes], texts: Sequence[Sequence[str]]
-) -> list[bytes]:
-    found: dict[bytes, bytes] = {}
-    for start in range(0, len(keys), AT_ONCE):
-        part = keys[start : start + AT_ONCE]
-        marks = ",".join("?" * len(part))
-        found.update(kept.execute(f"SELECT key, tags FROM tags WHERE key IN ({marks})", part))
-        new = {}
-        for key, words in zip(part, texts[start : start + AT_ONCE], strict=True):
-            if len(found.get(key, ())) != len(words):
-                found[key] = new[key] = bytes(tagger.tag(words))
-        if new:
-            with kept:
-                kept.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", new.items())
-    return [found.get(key, b"") for key in keys]
-
-
-@contextlib.contextmanager
-def _open_cache(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the cache of part-of-speech tags, an SQLite file; a damaged file is replaced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        connection = _connect(path)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):  # locked or not to be opened, not damaged
-            raise
-        log.warning("%s is damaged (%s) and started again", path, error)
-        path.unlink()
-        connection = _connect(path)
-    with contextlib.closing(connection):
-        yield connection
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_S)
-    try:
-        connection.execute("CREATE TABLE IF NOT EXISTS tags (key BLOB PRIMARY KEY, tags BLOB NOT NULL) WITHOUT ROWID")
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+    ends = np.cumsum([0, *map(len, texts)])
+    content = "\0".join((tagger.version, *("\n".join(words) for words in texts))).encode("utf-8", "surrogatepass")
+    path = get_cache_folder() / f"tags-{hashlib.blake2b(content, digest_size=16).hexdigest()}.npy"
+    found = keep_array(
+        path, (int(ends[-1]),), lambda: np.array([tag for words in texts for tag in tagger.tag(words)], np.uint8)
+    )
+    return [found[start:end].tobytes() for start, end in pairwise(ends)]

@@ -33,33 +33,21 @@ const guarded = (text) => (FORMULA.test(text.replace(/^'+/, "")) ? `'${text}` : 
 const cell = (value) => (typeof value === "string" ? `"${guarded(value).replaceAll('"', '""')}"` : value ?? "");
 const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 
-// Applies the result of `dashboard.reports.report_parts.compute_difference`.
-const changed = (value, difference) => {
-  if (!difference) return value;
-  if ("=" in difference) return difference["="];
-  const copy = Array.isArray(value) ? [...value] : { ...value };
-  for (const [key, inside] of Object.entries(difference.in)) copy[key] = changed(value[key], inside);
-  return copy;
-};
-
-const screenIsDark = matchMedia("(prefers-color-scheme: dark)");
-const themed = (found, dark) => structuredClone(dark ? changed(found.light, found.dark) : found.light);
-
 // Draws one figure after the other, so that the page stays responsive, but all at once for printing. Only the last call counts.
 let turn = 0;
-const draw = async (data, dark, atOnce = false) => {
+const draw = async (data, atOnce = false) => {
   turn += 1;
   const mine = turn;
   for (const place of document.querySelectorAll("[data-chart]")) {
     if (!atOnce) await new Promise((done) => setTimeout(done));
     if (mine !== turn) return;
-    const found = data.charts[place.dataset.chart], { data: traces, layout } = themed(found, dark);
+    const found = data.charts[place.dataset.chart], { data: traces, layout } = structuredClone(found.chart);
     delete layout.width;
     Plotly.react(place, traces, { ...layout, autosize: true }, { ...found.config, responsive: true });
   }
   for (const place of document.querySelectorAll("[data-component]")) {
     const found = data.components[place.id || place.closest("figure").id];
-    DRAW[found.name]({ data: themed(found, dark), parentElement: place, setStateValue: () => {}, setTriggerValue: () => {}, send: () => {} });
+    DRAW[found.name]({ data: structuredClone(found.data), parentElement: place, setStateValue: () => {}, setTriggerValue: () => {}, send: () => {} });
   }
 };
 
@@ -202,10 +190,8 @@ const start = async () => {
   }
   const plotly = await unpack("plotly");
   if (plotly) document.head.append(Object.assign(document.createElement("script"), { textContent: plotly }));
-  screenIsDark.addEventListener("change", () => draw(data, screenIsDark.matches));
-  addEventListener("beforeprint", () => draw(data, false, true));
-  addEventListener("afterprint", () => draw(data, screenIsDark.matches));
-  await draw(data, screenIsDark.matches);
+  addEventListener("beforeprint", () => draw(data, true));
+  await draw(data);
   document.documentElement.dataset.drawn = "true";
 };
 start();

@@ -199,7 +199,7 @@ def make_analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figur
         offer.title,
         lambda source: read_analysis(source, analysis),
         lambda found, look: DataTable(pd.DataFrame(found["rows"])),
-        note=lambda found: ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows"),
+        note=lambda found: ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows" and value != ""),
         reading=str(analysis.__doc__).partition("\n")[0],
         how=offer.takes,
         tables=lambda found: {analysis.name.capitalize(): pd.DataFrame(found["rows"])},

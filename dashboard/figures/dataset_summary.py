@@ -8,15 +8,14 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.data.dataset import TEST, TRAIN, Dataset
-from core.evaluation.intervals import compute_wilson
-from core.formatting import count, format_plus_minus, number, whole_percent
+from core.data.dataset import TRAIN, Dataset
+from core.formatting import count, number, whole_percent
 from core.text.graphemes import clip_text
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
-from dashboard.figures.theme import SYMBOLS, Look, color_classes
+from dashboard.figures.theme import Look, color_classes
 
 _MARKS = {
     "lookalikes": "look-alike letters merged",
@@ -151,32 +150,6 @@ def build_cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
         for name, found in splits.items()
     ]
     return pd.DataFrame(rows)
-
-
-def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return a row for each model with its recorded scores on a data set and their 95 % intervals."""
-    found = []
-    for name, model in known["models"].items():
-        row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}
-        for split, part in model["splits"].items():
-            accuracies, n, title = part["accuracy"], rows[split], split.capitalize()
-            mean = sum(accuracies) / len(accuracies)
-            row[title] = format_plus_minus(mean, *compute_wilson(mean * n, n))
-            if len(accuracies) > 1:
-                row[f"{title}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
-            if part.get("unseen words") is not None:
-                row["Unseen words"] = number(part["unseen words"])
-        found.append(row)
-    table = pd.DataFrame(found).fillna("")  # a missing cell would be shown as "None"
-    first = [name for name in ("Model", "Seeds", "Epochs", "Test", "Test, seeds", "Unseen words") if name in table]
-    return table[[*first, *(name for name in table if name not in first)]]
-
-
-def build_phenomena_scores(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:
-    """Return a table of accuracies, linguistic phenomena × models, in ascending order of the first model's accuracy."""
-    models = {name: model["splits"].get(split, {}).get("phenomena") for name, model in known["models"].items()}
-    table = pd.DataFrame({name: found for name, found in models.items() if found})
-    return table.sort_values(table.columns[0]).rename_axis("phenomenon").reset_index()
 
 
 def _align_right(label: str, width: int, about: str = "") -> TableColumn:
@@ -343,47 +316,4 @@ LENGTHS = Figure[LengthHistogram](
     reading="Text lengths before cutting; the last bar includes all longer texts.",
     how="By default, a model reads as many tokens as the 99th percentile of the training texts, but 16 to 256. Bins "
     "differ in width by one token, so the height is texts per token of length.",
-)
-
-
-@dataclass(frozen=True)
-class RecordedScores:
-    """Recorded scores of several models on exactly the same data, with their date and number of texts."""
-
-    table: pd.DataFrame  # as `build_phenomena_scores` returns it: the baseline first
-    date: str
-    n: int
-
-
-def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
-    """Draw the accuracy of several models on each linguistic phenomenon; a ring marks the baseline."""
-    t, table = look.tokens, shown.table
-    names = [escape_text(name) for name in table["phenomenon"]]
-    figure = Panels(look, [[""]], height=90 + 30 * len(names))
-    line, size = {"width": look.scale_size(2)}, look.scale_size(10)
-    ring: dict[str, Any] = {"symbol": "circle-open", "size": look.scale_size(12), "color": t.muted, "line": line}
-    dots = [{"symbol": s, "size": size, "color": color} for s, color in zip(SYMBOLS, t.categories, strict=False)]
-    for name, marker in zip(table.columns.drop("phenomenon"), (ring, *dots), strict=False):
-        hover = f"%{{y}}<br>{escape_text(name)} %{{x:.3f}}<extra></extra>"
-        own: dict[str, Any] = {"mode": "markers", "marker": marker, "hovertemplate": hover}
-        figure.add_scatter(x=table[name], y=names, name=escape_text(name), **own)
-    figure.update_xaxes(title="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
-    figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
-    legend = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"color": t.ink}}
-    figure.update_layout(showlegend=True, legend=legend, margin={"t": look.scale_size(34)})
-    return figure.build_figure()
-
-
-MEASURED = Figure[RecordedScores](
-    "measured",
-    "data",
-    "Scores of models",
-    None,
-    draw_phenomena,
-    note=lambda shown: f"measured on {shown.date}, test n = {count(shown.n)}",
-    reading="Trained on this corpus only; starter models also learned other data.",
-    how="The models were trained once from the command line on exactly this content (same fingerprint); the scores "
-    "come with the program. Phenomena are ordered by the accuracy of TF-IDF. One far left of a model's mean is one "
-    "that it has not learned. In the table, ± is half the 95 % interval over the sentences of a split, at the mean "
-    "over the seeds.",
 )

@@ -1,12 +1,11 @@
-"""Error rates by tag, column and slice: slices that a search finds, saved slices with all metrics, and next steps."""
+"""Error rates by tag, column and slice: slices that a search finds, and saved slices with all metrics."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from core.error_analysis.facets import TAG
@@ -43,19 +42,6 @@ SHOWN = 20
 PRESENTED = 12  # rows that a projector shows in readable size
 FARTHEST = 16.0
 _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4", 3: "8", 4: "16"}
-MOST = 4
-WORTH = 1.0  # fewest excess errors that lead to a suggested step
-ADVICE: dict[str, str] = {
-    "negation": "Add training sentences with negation: pairs with and without it",
-    "contrast": "Add training sentences whose second half decides",
-    "question": "Add questions to the training sentences, or define how to label questions",
-    "unknown words": "Let the model read the letters of words (--recipe strong, or byte pairs)",
-    "truncated": "Let the model read longer texts (text.max_length)",
-    "lexicon disagrees": "Check these for irony, domain words and doubtful labels",
-    "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
-    "seeds disagree": "Combine several seeds: chance decides these answers",
-    "near duplicate": "Check the labels of the near duplicates in training",
-}
 CLASS = "\x1f"
 ANSWERS = {"True": "", "False": "not "}  # values of a column of yes and no → what stands before its name
 MOST_ROWS = 100
@@ -292,45 +278,6 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
     "their sentences, the one with more excess errors is listed. *score* is a column of the data, as *domain* "
     "is; in the built-in corpus it says how strong the opinion is, from −2 to 2.",
 )
-
-
-class NextStep(NamedTuple):
-    """Recommended next step for a run, with the evidence for it and the filter rules of the rows concerned."""
-
-    advice: str
-    evidence: str
-    rules: tuple[str, ...]
-
-
-def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) -> list[NextStep]:
-    """Suggest next steps based on the error rates, sorted by excess errors; empty if there are none."""
-    found = []
-    for row in tags.rows:
-        name = row["tag"].removeprefix("tag=")
-        if name in BY_DEFINITION | CONSEQUENCES or not row["differs"] or (row["excess"] or 0.0) < WORTH:
-            continue
-        rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
-        usual = f"Read the errors with {name_rule(row['tag'])}, and add training sentences like them"
-        if name.startswith(WITH):
-            usual = f"See on Compare what {name.removeprefix(WITH)} gets right here, and whether both can be combined"
-        evidence = f"{name_rule(row['tag'])}: {_compare_shares(row['rate'], row['n'], rest)}"
-        found.append(NextStep(ADVICE.get(name, usual), evidence, ("wrong", row["tag"])))
-    for each in slices.found.slices:
-        if len(each.clauses) > 1:
-            risk, rules = each.risk, [*map(str, each.clauses)]
-            name = " and ".join(map(name_rule, rules))
-            advice = "Read this slice: its two properties together are worse than either"
-            evidence = f"{name}: {_compare_shares(risk.rate, risk.n, risk.rest_rate)}"
-            found.append(NextStep(advice, evidence, ("wrong", *rules)))
-    if sure := int(np.sum(shown.known.found_tags.get("sure and wrong", 0))):
-        evidence = f"{count(sure)} errors have a probability of 90 % or more"
-        advice = "Read the surest errors first: some labels may be wrong"
-        found.append(NextStep(advice, evidence, ("tag=sure and wrong",)))
-    return found[:MOST]
-
-
-def _compare_shares(rate: float, n: int, rest: float) -> str:
-    return f"{percent(rate)} of {count(n)} are wrong, {percent(rest)} of the others"
 
 
 @dataclass(frozen=True)

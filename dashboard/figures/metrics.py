@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.evaluation.intervals import METHOD, compute_wilson
 from core.evaluation.metrics import compute_confusion, describe_absent
 from core.exceptions import NotAvailable
-from core.formatting import count, format_plus_minus, number, shorten_text
+from core.formatting import count, format_plus_minus, number, shorten_text, whole_percent
 from core.metrics import METRICS as DEFINED
 from dashboard.figures import decisions, results, thresholding
 from dashboard.figures.decisions import BARS, FEW, PARTS, PHENOMENON, TICKS, Decision, Integers, write_sample_size
@@ -25,6 +25,7 @@ from dashboard.figures.theme import Look, blend_colors
 
 TITLES = {"value": "Value", "low": "From", "high": "To"}
 TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
+GROUPS, LEAST = 6, 10  # groups of texts by length, at most; texts of a group, at least
 LONGEST, QUOTED = 90, 72  # characters of an example, and of its lines in all columns together, at most
 Evaluated = Mapping[str, Any]  # result of `core.api.evaluate` on other data than those of the run
 YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
@@ -317,6 +318,48 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
     return figure.build_figure()
+
+
+def score_lengths(decision: Decision, texts: Sequence[str]) -> pd.DataFrame:
+    """Return accuracy by text length as `score_phenomena`, the shortest first, about equally many texts a group."""
+    words = np.array([len(text.split()) for text in texts])
+    known = words[decision.rows]
+    groups = max(1, min(GROUPS, len(known) // LEAST))
+    ends = np.unique(np.quantile(known, np.arange(1, groups + 1) / groups, method="inverted_cdf"))
+    starts = [known.min(), *(ends[:-1] + 1)]
+    names = [f"{a} words" if a == b else f"{a} to {b} words" for a, b in zip(starts, ends, strict=True)]
+    own = [names[place] for place in np.searchsorted(ends, words.clip(max=ends[-1]))]
+    return score_phenomena(decision, own, {}).set_index("phenomenon").loc[names].reset_index(names="length")
+
+
+def _read_lengths(source: Source) -> pd.DataFrame:
+    decision, texts = source.read_once(thresholding.read_decision), source.report.examples["text"].map(str).tolist()
+    if not len(decision.rows) or not any(map(str.strip, texts)):
+        raise NotAvailable("the texts of this split are not kept, or none has an answer")
+    return score_lengths(decision, texts)
+
+
+def describe_lengths(table: pd.DataFrame) -> str:
+    """Compare the shortest texts with the longest, as a sentence."""
+    first, last = table.iloc[0], table.iloc[-1]
+    unclear = "" if first["low"] > last["high"] or last["low"] > first["high"] else "; no clear difference"
+    right = f"{whole_percent(first['accuracy'])} of texts with {first['length']} are right"
+    return f"{right}, {whole_percent(last['accuracy'])} of those with {last['length']}{unclear}."
+
+
+LENGTHS = Figure(
+    "lengths",
+    "performance",
+    "Accuracy by text length",
+    _read_lengths,
+    lambda table, look: draw_phenomena(table[::-1].rename(columns={"length": "phenomenon"}), look),
+    reading=describe_lengths,
+    finding=describe_lengths,
+    how="Texts are grouped by their number of words, about equally many in each group. Intervals: Wilson.",
+    options=thresholding.OPTIONS,
+    tables=lambda table: {"Lengths": table.drop(columns="tfidf")},
+    sizes=lambda table: dict(zip(table["length"], table["n"], strict=True)),
+)
 
 
 @dataclass(frozen=True)

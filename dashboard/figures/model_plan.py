@@ -116,11 +116,6 @@ def list_deviations(name: str) -> pd.DataFrame:
     return frame.assign(paper=frame["paper"].replace("", "not stated"))
 
 
-def list_questions(name: str) -> pd.DataFrame:
-    """Return experiments to try with a model preset, as a table of questions and the settings to change."""
-    return pd.DataFrame(preset_catalog.suggest_trials(name), columns=["question", "set"])
-
-
 def list_backbones(paper: str) -> pd.DataFrame:
     """Return a row for each pretrained backbone of a paper, without paths, since other people may see the page."""
     own, rows = get_own_folder(), []

@@ -37,11 +37,12 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
-    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.PROGRESS, lambdas.COURSE, lambdas.FINAL),
+    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.GRADIENTS, training_curves.PROGRESS),
+    *(lambdas.COURSE, lambdas.FINAL),
     *split_attention.ALL,
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),
     *(threshold_curves.ROC, threshold_curves.PR, threshold_curves.CALIBRATION, threshold_curves.COSTS),
-    *(metrics.PHENOMENA, error_rates.SAVED),
+    *(metrics.PHENOMENA, metrics.LENGTHS, error_rates.SAVED),
     *(error_list.ERRORS, error_rates.GATHERED, distinguishing_features.OVERUSED, distinguishing_features.MARKED),
     *(error_rates.SLICED, distinguishing_features.CLOUDS),
     *(data_quality.DOUBTED, data_quality.SHIFT, data_quality.SHIFT_WORDS),

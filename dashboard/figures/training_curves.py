@@ -1,5 +1,6 @@
 """Training curves of a run: losses, validation metric and the learned weights λ of attention maps."""
 
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -189,6 +190,33 @@ def describe_learning(curves: Curves) -> str:
     return f"{said}, validation {curves.metric} {number(curves.validation_metric[-1])}."
 
 
+def read_norm_curves(source: Source) -> Curves:
+    """Read the training curves of a run with gradient norms; NotAvailable: the run has logged none."""
+    curves = read_curves(source)
+    if not any(curves.norms):
+        raise NotAvailable("its training logged no norm of the gradient")
+    return curves
+
+
+def draw_norms(curves: Curves, look: Look) -> go.Figure:
+    """Draw the norm of the gradient at each logged step on a logarithmic axis, with its median."""
+    t, figure, middle = look.tokens, Panels(look, [[""]], height=260), median(filter(None, curves.norms))
+    line, hover = {"color": t.accent, "width": look.scale_size(1.6)}, "epoch %{x:.2f}<br>norm %{y:.3g}<extra></extra>"
+    figure.add_scatter(x=curves.step, y=curves.norms, mode="lines", line=line, hovertemplate=hover)
+    figure.add_hline(middle, line={"color": t.ink, "dash": "dash", "width": look.scale_size(1.2)})
+    figure.update_xaxes(range=[0, curves.epochs * 1.04], title="epoch", tickvals=_list_epoch_ticks(curves.epochs))
+    figure.update_yaxes(type="log", nticks=5, title="norm")
+    figure.update_layout(uirevision=LIVE)
+    return figure.build_figure()
+
+
+def describe_norms(curves: Curves) -> str:
+    """Return the median and the largest norm of the gradient, as a sentence."""
+    known, lost = list(filter(None, curves.norms)), curves.norms.count(None)
+    more = f" {plural(lost, 'step')} had no finite gradient." if lost else ""
+    return f"The gradient has a median norm of {number(median(known), 2)}, at most {number(max(known), 2)}.{more}"
+
+
 PROGRESS = Figure(
     "progress",
     "train",
@@ -209,6 +237,17 @@ LEARNING = Figure(
     how="Training loss: of each logged batch. Validation: on all validation sentences after each epoch; the best epoch "
     "by the validation metric is saved. Whiskers: Wilson's 95 % interval of an accuracy.",
     tables=build_curve_tables,
+)
+GRADIENTS = Figure(
+    "gradients",
+    "train",
+    "Norm of the gradient",
+    read_norm_curves,
+    draw_norms,
+    note="before clipping, logarithmic",
+    reading="High and unsteady: the learning rate may be too large. Dashed: median.",
+    finding=describe_norms,
+    tables=lambda curves: {"Gradients": pd.DataFrame({"epoch": curves.step, "grad_norm": curves.norms})},
 )
 LAMBDAS = Figure(
     "lambdas",

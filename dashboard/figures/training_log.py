@@ -40,6 +40,7 @@ class Curves:
     seconds: float = 0.0  # training time so far
     step: tuple[float, ...] = ()
     loss: tuple[float, ...] = ()  # training loss at each logged step
+    norms: tuple[float | None, ...] = ()  # norm of the gradient at each logged step, before clipping; None: not finite
     epoch: tuple[float, ...] = ()
     validation_loss: tuple[float, ...] = ()
     validation_metric: tuple[float, ...] = ()
@@ -53,7 +54,7 @@ class Curves:
     def cut_at(self, end: float) -> Curves:
         """Return the curves up to an epoch, which may be a fraction."""
         n, ended, moved = (sum(x <= end for x in each) for each in (self.step, self.epoch, self.lambda_step))
-        lengths = {"step": n, "loss": n, "epoch": ended, "lambda_step": moved}
+        lengths = {"step": n, "loss": n, "norms": n, "epoch": ended, "lambda_step": moved}
         lengths |= dict.fromkeys(("validation_loss", "validation_metric", "validation_range"), ended)
         lambdas = {place: values[:moved] for place, values in self.lambdas.items() if moved}
         return replace(self, lambdas=lambdas, **{name: getattr(self, name)[:end] for name, end in lengths.items()})
@@ -89,6 +90,7 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
         seconds=float(history.rows[-1].get("seconds") or 0.0) if history.rows else 0.0,
         step=tuple(map(to_epochs, losses)),
         loss=tuple(row["loss"] for row in losses),
+        norms=tuple(row.get("grad_norm") for row in losses),
         epoch=tuple(map(to_epochs, valid)),
         validation_loss=tuple(_get_validation(row, "loss") for row in valid),
         validation_metric=tuple(_get_validation(row, metric) for row in valid),

@@ -23,6 +23,8 @@ from plotly.offline import get_plotlyjs
 
 import core
 from core.atomic import write_named
+from core.error_analysis.codebook import list_draws
+from core.error_analysis.row_annotations import Annotations
 from core.exceptions import InputError
 from core.formatting import count
 from core.runs.archive import remove_paths
@@ -31,7 +33,7 @@ from core.runs.store import RunStore
 from dashboard.figures.drawing import make_node, read_asset, to_draw_script, write_node
 from dashboard.figures.figure import Source
 from dashboard.figures.model_comparison import MOST, PAIRS
-from dashboard.figures.theme import DARK, LIGHT, Tokens
+from dashboard.figures.theme import LIGHT, Tokens
 from dashboard.reports import report_parts, report_sections
 from dashboard.reports.report_parts import ReportData, ReportReader, Section, write_notice, write_paragraph
 
@@ -51,7 +53,7 @@ def write_html(told: _Parts, sections: Sequence[Section], again: str) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_write_policy(runs, found)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
+        '<meta name="color-scheme" content="light">'
         f"<title>{write_node(told.title)} · Sentiscope</title><style>{_write_styles(found.scripts)}</style></head>"
         f"<body>{_write_head(told, sections)}<main>{first}{''.join(map(_write_section, sections))}</main>"
         f"{write_node(make_node('footer', foot))}{packed}<script>{script}</script></body></html>\n"
@@ -94,7 +96,7 @@ def _wrap_scripts(names: Sequence[str]) -> str:
 def _write_policy(runs: Sequence[str], found: ReportData) -> str:
     """Write the content security policy of a report: no requests, and no scripts other than the listed ones."""
     scripts = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
-    traces = [trace for chart in found.charts.values() for trace in chart["light"]["data"]]
+    traces = [trace for chart in found.charts.values() for trace in chart["chart"]["data"]]
     if any(trace.get("type") in ("scattergl", "scatter3d") for trace in traces):
         scripts.append("'unsafe-eval'")  # Plotly generates code for WebGL at run time
     rest = "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -102,9 +104,8 @@ def _write_policy(runs: Sequence[str], found: ReportData) -> str:
 
 
 def _write_styles(scripts: Sequence[str]) -> str:
-    dark = "@media screen and (prefers-color-scheme: dark) { :root { %s } }"
-    themes = f":root {{ {_write_colors(LIGHT)} }} {dark % _write_colors(DARK)}"
-    return "\n".join((themes, read_asset("report.css"), *(read_asset(f"{name}.css") for name in ("marks", *scripts))))
+    colors = f":root {{ {_write_colors(LIGHT)} }}"
+    return "\n".join((colors, read_asset("report.css"), *(read_asset(f"{name}.css") for name in ("marks", *scripts))))
 
 
 def _write_colors(tokens: Tokens) -> str:
@@ -145,7 +146,6 @@ def report(
     runs: Sequence[str],
     output: Path | str = "",
     *,
-    codes: str = "",
     split: str = "",
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
@@ -157,7 +157,7 @@ def report(
         raise InputError(f"--to {str(file)!r:.200}: it is there already; name another file, or remove it first")
     if not file.expanduser().absolute().parent.is_dir():  # checked before the figures are drawn, which takes long
         raise InputError(f"--to {str(file)!r:.200}: cannot be written: there is no such folder")
-    made = build_report(names, codes=codes, split=split, store=store, on_progress=on_progress)
+    made = build_report(names, split=split, store=store, on_progress=on_progress)
     write_named("--to", file, made.markup)
     return {"file": str(file), **made.about}
 
@@ -165,7 +165,6 @@ def report(
 def build_report(
     runs: Sequence[str],
     *,
-    codes: str = "",
     split: str = "",
     author: str | None = None,
     no_paths: bool = False,
@@ -179,8 +178,6 @@ def build_report(
     store, names = store or RunStore(), list(dict.fromkeys(runs))
     if not names:
         raise InputError("name a run, or several on the same rows; `sentiscope runs list` shows all")
-    if codes and len(names) > 1:
-        raise InputError("--codes: a coding session belongs to one run; name one run")
     records = [store.read(name) for name in names]
     reading = ReportReader(store, author, told=all(record.config.data.texts for record in records))
     for record in records:
@@ -189,10 +186,9 @@ def build_report(
             why = f"run '{record.run}' is {record.status} and has not been evaluated"
             raise InputError(f"{why}: nothing can be reported")
     kind = _Comparison if len(records) > 1 else _Run
-    made = kind(reading, records, split, codes, on_progress or (lambda what, share: None))
+    made = kind(reading, records, split, on_progress or (lambda what, share: None))
     made.no_paths = no_paths
-    chosen = [*(["--codes", codes] if codes else []), *(["--split", split] if split else [])]
-    return made.assemble_report(shlex.join(["sentiscope", "report", *names, *chosen]))
+    return made.assemble_report(shlex.join(["sentiscope", "report", *names, *(["--split", split] if split else [])]))
 
 
 class _Parts(ABC):
@@ -201,10 +197,8 @@ class _Parts(ABC):
     kind = title = ""
     many = 0  # number of figures, for the progress
 
-    def __init__(
-        self, reading: ReportReader, records: Sequence[RunRecord], split: str, codes: str, tell: OnProgress
-    ) -> None:
-        self.reading, self.records, self.codes, self.tell = reading, list(records), codes, tell
+    def __init__(self, reading: ReportReader, records: Sequence[RunRecord], split: str, tell: OnProgress) -> None:
+        self.reading, self.records, self.tell = reading, list(records), tell
         self.record = self.records[0]
         self.source = self.make_source(split)
         self.split, self.told = self.source.split, reading.told
@@ -273,22 +267,20 @@ class _Parts(ABC):
 
 
 class _Run(_Parts):
-    """A report on one run, or on one annotation session of a run."""
+    """A report on one run."""
 
+    kind = "run"
     many = sum(len(report_parts.list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        run, seed = self.record.run, f"seed {self.record.config.training.seed}"
-        self.kind, self.title = ("codes", f"Coding session of {run}") if self.codes else ("run", run)
-        self.facts = [self.record.described, *self.facts, seed, *([f"codes {self.codes}"] if self.codes else [])]
+        self.title, seed = self.record.run, f"seed {self.record.config.training.seed}"
+        self.facts = [self.record.described, *self.facts, seed]
 
     def build_sections(self) -> Iterator[Section]:
-        """Yield the report sections of a run: results first, run card last; for a coding session, codes come first."""
-        chosen = report_sections.read_session(self.reading, self.record, self.codes, self.table)
-        codes = report_sections.write_codes_section(chosen, self.table, told=self.told)
-        if self.codes and codes:
-            yield codes
+        """Yield the report sections of a run: results first, run card last."""
+        coded, draws = self.reading.read_annotations(self.record), list_draws(self.reading.open_codebook(self.record))
+        codes = report_sections.write_codes_section(coded, draws, self.table, told=self.told)
         for name, title, pages, more in PARTS:
             markup = self.draw_figures([*report_parts.list_page_figures(pages, LIST), *more], self.source)
             if name == "errors" and not self.table.wrong.any():
@@ -301,9 +293,9 @@ class _Run(_Parts):
                         self.found.left_out[each] = "nothing is wrong"
             if markup:
                 yield Section(name, title, *self._count_contents(name), markup)
-            if name == "errors" and codes and not self.codes:
+            if name == "errors" and codes:
                 yield codes
-        yield self._collect_rows(chosen)
+        yield self._collect_rows(coded)
         yield from self.build_cards(self.record)
         yield report_sections.write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
@@ -317,18 +309,13 @@ class _Run(_Parts):
         }
         return sizes.get(name, (self.n, "sentences"))
 
-    def _collect_rows(self, chosen: report_sections.Session) -> Section:
-        said = {*chosen.coded.given, *chosen.coded.notes}
-        coded = self.table.frame["key"].isin(said).to_numpy(bool)
-        kept = report_sections.select_rows(self.table.wrong, report_sections.measure_rows(self.table), coded)
+    def _collect_rows(self, coded: Annotations) -> Section:
+        said = self.table.frame["key"].isin({*coded.given, *coded.notes}).to_numpy(bool)
+        kept = report_sections.select_rows(self.table.wrong, report_sections.measure_rows(self.table), said)
         tags = self.reading.read_tagged_rows(self.record, self.split).found_tags
         columns = report_sections.list_run_columns(self.table, kept.places, tags, told=self.told)
         keys = self.table.frame["key"].iloc[kept.places].tolist()
-        columns += report_sections.list_code_columns(chosen.coded, keys, told=self.told)
-        if self.codes:
-            own = set(chosen.keys)
-            inside = ["yes" if key in own else "no" for key in keys]
-            columns.append(report_sections.make_choice_column("in the session", inside, ("yes", "no"), first="yes"))
+        columns += report_sections.list_code_columns(coded, keys, told=self.told)
         return self.list_predictions(columns, kept)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a report as HTML: dashboard figures in light and dark, sections, small tables and lists."""
+"""Parts of a report as HTML: dashboard figures, sections, small tables and lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.formatting import BOM, count, format_csv
 from core.runs.predictions import Answers
 from core.runs.record import LABEL, PROBABILITY, RunRecord
 from core.runs.store import RunStore
-from dashboard.figures.drawing import Component, DataTable, Drawing, Node, make_node, read_asset, write_node
+from dashboard.figures.drawing import DataTable, Drawing, Node, make_node, read_asset, write_node
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.row_selection import RowSelection, SplitFacts, apply_query
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from core.runs.comparison import ComparisonData
 
-LOOKS = (Look(), Look(dark=True))
+LOOK = Look()
 BEST_MAPS = ("map-tsne", "map-umap", "map-pca")
 MOST_BARS = 10_000
 """Most bars in one chart, such as the cells of a matrix of 100 classes; more would block a browser for minutes."""
@@ -150,8 +150,8 @@ def write_shape(
     title, reading, how = (figure.resolve_text(words, shape) for words in (figure.title, figure.reading, figure.how))
     note = note or figure.resolve_text(figure.note, shape)
     alt = figure.write_alt_text(shape, note, reading)
-    drawing = figure.draw(shape, LOOKS[0])
-    drawn = _write_drawing(drawing, figure.draw(shape, LOOKS[1]), found, name, alt, title)
+    drawing = figure.draw(shape, LOOK)
+    drawn = _write_drawing(drawing, found, name, alt, title)
     files = _make_downloads(figure, shape, found, name) if numbers else []
     about = make_node("summary", "How this is computed"), make_node("p", strip_markdown(how))
     foot = make_node("details", *about) if how else None, make_node("p", *files, class_="files") if files else None
@@ -171,31 +171,26 @@ def _is_wide(drawing: Drawing) -> bool:
     return drawing.still is None or drawing.still().count('scope="col"') > MOST_COLUMNS
 
 
-def _write_drawing(light: Drawing, dark: Drawing, found: ReportData, name: str, alt: str, title: str) -> str:
+def _write_drawing(drawing: Drawing, found: ReportData, name: str, alt: str, title: str) -> str:
     """Write the HTML of a figure's drawing: a placeholder for a chart or component, or a table."""
-    if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
-        if (bars := _count_points(light, "bar")) > MOST_BARS:
+    if isinstance(drawing, go.Figure):
+        if (bars := _count_points(drawing, "bar")) > MOST_BARS:
             return write_node(make_node("p", f"{count(bars)} bars are too many for a file; the numbers are below."))
-        words, other = (_serialize_chart(each) for each in (light, dark))
-        found.charts[name] = {"light": words, "dark": compute_difference(words, other), "config": make_config(name)}
+        words = _serialize_chart(drawing)
+        found.charts[name] = {"chart": words, "config": make_config(name)}
         style = f"height:{int(words['layout'].get('height') or HEIGHT)}px"
         chart = {"class_": "chart", "data_chart": name, "role": "group", "aria_label": alt, "style": style}
         return write_node(make_node("div", **chart))
-    if isinstance(light, DataTable):
+    if isinstance(drawing, DataTable):
         caption = f"<caption>{write_node(title)}</caption>"
-        return wrap_table(light.to_html().replace("<table>", f"<table>{caption}", 1), title)
-    assert isinstance(light, Component) and isinstance(dark, Component)
-    if light.still is not None and dark.still is not None:
-        style = f"<style>{read_asset(f'{light.name}.css')}</style>"  # the report already includes it
+        return wrap_table(drawing.to_html().replace("<table>", f"<table>{caption}", 1), title)
+    if drawing.still is not None:
+        style = f"<style>{read_asset(f'{drawing.name}.css')}</style>"  # the report already includes it
         about = f'tabindex="0" role="group" aria-label="{write_node(title)}"'
-        return "".join(
-            f'<div class="scroll in-{theme}" {about}>{each().removeprefix(style)}</div>'
-            for theme, each in (("light", light.still), ("dark", dark.still))
-        )
-    data, other = (json.loads(json.dumps(each.data)) for each in (light, dark))
-    found.components[name] = {"name": light.name, "light": data, "dark": compute_difference(data, other)}
+        return f'<div class="scroll" {about}>{drawing.still().removeprefix(style)}</div>'
+    found.components[name] = {"name": drawing.name, "data": drawing.data}
     place = {"data_component": name, "role": "group", "aria_label": alt}
-    return write_node(make_node("div", make_node("div", class_=light.name), **place))
+    return write_node(make_node("div", make_node("div", class_=drawing.name), **place))
 
 
 def wrap_table(table: str, title: str) -> str:
@@ -229,25 +224,6 @@ def _make_downloads(figure: Figure[Any], shape: Any, found: ReportData, name: st
 def strip_markdown(markdown: str) -> str:
     """Remove Markdown formatting characters from a text."""
     return markdown.replace("`", "").replace("*", "")
-
-
-def compute_difference(first: Any, second: Any) -> dict[str, Any] | None:
-    """Return how two nested values differ, as JSON: `{"=": new value}`, or `{"in": {key: difference}}`.
-
-    None: both are equal. The script of a report reads the result.
-    """
-    if first == second:
-        return None
-    if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() <= second.keys():
-        inside = {
-            key: compute_difference(first[key], value) if key in first else {"=": value}
-            for key, value in second.items()
-        }
-    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        inside = {str(place): compute_difference(*pair) for place, pair in enumerate(zip(first, second, strict=True))}
-    else:
-        return {"=": second}
-    return {"in": {key: found for key, found in inside.items() if found is not None}}
 
 
 WITHOUT_TEXTS = frozenset(

@@ -15,12 +15,12 @@ from core.data.dataset import Dataset
 from core.data.findings import plural
 from core.data.sources import is_registered
 from core.error_analysis.annotation_store import name_author
-from core.error_analysis.codebook import Draw, compute_rates, list_draws
+from core.error_analysis.codebook import Draw, compute_rates
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import Clause
 from core.error_analysis.report import describe_result
 from core.error_analysis.row_annotations import Annotations, compare_authors
-from core.exceptions import ConfigError, InputError, NotAvailable
+from core.exceptions import ConfigError, NotAvailable
 from core.formatting import count, format_duration, number
 from core.models.presets import PRESETS
 from core.runs.configuration import write_train_command
@@ -32,7 +32,6 @@ from dashboard.figures.drawing import Node, make_node, write_node
 from dashboard.figures.model_plan import format_millions
 from dashboard.reports.report_parts import (
     ReportData,
-    ReportReader,
     Section,
     arrange_figures,
     fold_markup,
@@ -157,70 +156,33 @@ def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str
 
 
 UNTOLD = (
-    "Left out: definitions and examples of the codes, notes, and the words by which sentences were selected. They may "
-    "quote texts, and this run keeps no texts."
+    "Left out: definitions and examples of the codes, and notes. They may quote texts, and this run keeps no texts."
 )
 EXAMPLES = 3  # coded sentences shown with a code
 
 
-@dataclass(frozen=True)
-class Session:
-    """An annotation session of a run: sentences, with the codes and notes that annotators gave them."""
-
-    coded: Annotations
-    keys: tuple[str, ...]
-    said: str  # describes which sentences they are
-    known: tuple[Draw, ...]
-    quoting: str = ""  # the user's words that selected them, which may quote the texts
-    by_codes: bool = False  # whether they were selected by their codes; shares are not defined then
-
-
-def read_session(reading: ReportReader, record: RunRecord, named: str, table: PredictionTable) -> Session:
-    """Return the coding session of a given name; without a name, all wrong predictions with their annotation codes.
-
-    Raises:
-        InputError: the split has no sentences of a session with this name.
-    """
-    codes, coded = reading.open_codebook(record), reading.read_annotations(record)
-    known, keys = tuple(list_draws(codes)), table.frame["key"].tolist()
-    if not named:
-        wrong = tuple(table.frame["key"][table.wrong])
-        return Session(coded, wrong, describe_result(table, (Clause("wrong"),), table.wrong), known)
-    if draw := next((each for each in known if each.id == named), None):
-        drawn = set(draw.keys)
-        about = f"Random sample: {count(len(draw.keys))} of {count(len(draw.population))}, seed {draw.seed}"
-        found = Session(coded, tuple(key for key in keys if key in drawn), about, known, draw.said)
-    elif named == codes.data or named in coded.authors:
-        by, who = (coded, "anyone") if named == codes.data else (coded.select_author(named), named)
-        own = tuple(key for key in keys if key in by.given or key in by.notes)
-        found = Session(by, own, f"All sentences that {who} has coded.", known, by_codes=True)
-    else:
-        there = ", ".join([f"'{codes.data}'", *map(repr, coded.authors), *(f"'{each.id}'" for each in known)])
-        raise InputError(
-            f"--codes {named!r:.80}: {record.run} has no draw, author or codebook of this name; there are {there}"
-        )
-    if not found.keys:
-        raise InputError(f"--codes {named!r:.80}: no sentence of {record.run}, {table.split} belongs to it")
-    return found
-
-
-def write_codes_section(found: Session, shown: PredictionTable, *, told: bool) -> Section | None:
-    """Write the report section on annotation codes, with or without texts; None if there are no codes or notes."""
-    if not found.coded.book and not any(found.coded.notes.get(key) for key in found.keys):
+def write_codes_section(
+    coded: Annotations, known: Sequence[Draw], shown: PredictionTable, *, told: bool
+) -> Section | None:
+    """Write the report section on the annotation codes of wrong predictions; None if there are no codes or notes."""
+    keys = tuple(shown.frame["key"][shown.wrong])
+    if not coded.book and not any(coded.notes.get(key) for key in keys):
         return None
-    counted = compute_rates(found.coded, found.keys, found.known, by_codes=found.by_codes)
-    of = f"{found.said}: {found.quoting}" if found.quoting and told else found.said
-    parts = [write_paragraph(of), write_paragraph(counted["said"]), _write_codebook(found, counted, shown, told=told)]
+    counted = compute_rates(coded, keys, known)
+    parts = [write_paragraph(describe_result(shown, (Clause("wrong"),), shown.wrong)), write_paragraph(counted["said"])]
+    parts.append(_write_codebook(coded, keys, counted, shown, told=told))
     if not counted["complete"]:
         words = "Percentages need all sentences coded, or a random sample."
         parts.append(write_notice("No percentages", words))
-    parts += [_write_authors(found), _write_kappa(found), *([] if told else [write_paragraph(UNTOLD, "soft")])]
+    parts += [_write_authors(coded, keys), _write_kappa(coded, keys), "" if told else write_paragraph(UNTOLD, "soft")]
     of = f"of {plural(counted['n'], 'sentence')} coded"
     return Section("codes", "Codes", int(counted["coded"]), of, "".join(parts))
 
 
-def _write_codebook(found: Session, counted: dict[str, Any], shown: PredictionTable, *, told: bool) -> str:
-    about = {code.name: code for code in found.coded.book}
+def _write_codebook(
+    coded: Annotations, keys: Sequence[str], counted: dict[str, Any], shown: PredictionTable, *, told: bool
+) -> str:
+    about = {code.name: code for code in coded.book}
     text = dict(zip(shown.frame["key"].tolist(), shown.texts, strict=True))
     rows: list[dict[str, str | Node]] = []
     for each in counted["codes"]:
@@ -229,9 +191,9 @@ def _write_codebook(found: Session, counted: dict[str, Any], shown: PredictionTa
         if counted["complete"]:
             low, high = each["interval"]
             row |= {"Share": number(each["share"]), "95 % interval": f"{number(low)} to {number(high)}"}
-        if told:  # the first sentences of the session with this code
-            coded = [text[key] for key in found.keys if code.name in found.coded.get_codes(key)][:EXAMPLES]
-            given = dict.fromkeys(filter(None, (code.example, *coded)))
+        if told:  # the first sentences with this code
+            first = [text[key] for key in keys if code.name in coded.get_codes(key)][:EXAMPLES]
+            given = dict.fromkeys(filter(None, (code.example, *first)))
             examples = make_node("ul", *(make_node("li", each, dir="auto") for each in given)) if given else ""
             row |= {"Definition": code.definition, "Examples": examples}
         rows.append(row)
@@ -240,8 +202,7 @@ def _write_codebook(found: Session, counted: dict[str, Any], shown: PredictionTa
     return write_table("Codebook", columns, [[row[name] for name in columns] for row in rows], numbers)
 
 
-def _write_authors(found: Session) -> str:
-    coded, keys = found.coded, found.keys
+def _write_authors(coded: Annotations, keys: Sequence[str]) -> str:
     names = sorted({*coded.authors, *(name for each in coded.notes.values() for name in each)})
     kinds = coded.given, coded.notes
     rows = [
@@ -251,11 +212,11 @@ def _write_authors(found: Session) -> str:
     return write_table("Annotators", ("Author", "Coded", "Notes"), rows, ("Coded", "Notes")) if rows else ""
 
 
-def _write_kappa(found: Session) -> str:
+def _write_kappa(coded: Annotations, keys: Sequence[str]) -> str:
     """Write an HTML table of Cohen's κ (agreement) for each two annotators who coded some of the same sentences."""
     rows = []
-    for first, second in combinations(found.coded.authors, 2):
-        pair = compare_authors(found.coded, first, second, found.keys)
+    for first, second in combinations(coded.authors, 2):
+        pair = compare_authors(coded, first, second, keys)
         if not pair["n"]:
             continue
         kappa = "not defined"

@@ -49,6 +49,7 @@ PAGES = {
     "sweeps": Screen("Sweeps", "grid_on", HIDDEN, of_run=False),
     "lambdas": Screen("Lambdas", "timeline", HIDDEN, of_texts="Its curves need a model that labels whole texts."),
     "lesson": Screen("Lesson", "school", HIDDEN, of_run=False),
+    "theory": Screen("Theory", "function", HIDDEN, of_run=False),
 }
 """By the file in this folder, which is the path of its link, in the order of the navigation."""
 

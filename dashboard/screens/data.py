@@ -13,7 +13,6 @@ import streamlit as st
 from core.api.data import Yardsticks
 from core.config import RunConfig
 from core.data import uploads
-from core.data.card import get_model_scores
 from core.data.dataset import TEST, TRAIN, Dataset
 from core.data.findings import plural
 from core.data.sources import SOURCES, is_registered
@@ -134,8 +133,6 @@ def _list_sections(option: DatasetOption, dataset: Dataset, card: Mapping[str, A
         }
         if dataset.task != "tokens":
             sections["Baselines"] = functools.partial(_show_baselines, option, dataset, card)
-    if known := get_model_scores(dataset.fingerprint):
-        sections["Scores of models"] = functools.partial(_show_results, dataset, known)
     return {**sections, "About": functools.partial(_show_about, dataset, card), NAMED_SETS: _show_named}
 
 
@@ -236,16 +233,6 @@ def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, 
     return tables
 
 
-def _show_results(dataset: Dataset, known: Mapping[str, Any]) -> dict[str, Table]:
-    table = figures.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
-    phenomena = figures.build_phenomena_scores(known)
-    show(figures.MEASURED, figures.RecordedScores(phenomena, known["date"], len(dataset.splits[TEST])))
-    unseen = st.column_config.TextColumn(help="Test sentences with a polar word that training never saw")
-    show_table(table, "Scores of models", {"Unseen words": unseen}, width="content")
-    show_notes([known["challenge labels"]])
-    return {"Measured": table, "Measured by phenomenon": phenomena}
-
-
 def _show_texts(dataset: Dataset, config: RunConfig) -> pd.DataFrame:
     bar = st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small")
     rows = filter_rows(dataset, show_filters(dataset, config.data.name, bar))
@@ -275,7 +262,9 @@ def _show_about(dataset: Dataset, card: Mapping[str, Any] | None) -> dict[str, T
         )
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     st.html(f'<dl class="s-facts">{listed}</dl>')
-    show_notes([*([source.note] if source and source.note else []), *dataset.notes])
+    measured = card and card["measured"]
+    notes = (source and source.note, measured and measured["challenge labels"], *dataset.notes)
+    show_notes([each for each in notes if each])
     return {}
 
 

@@ -57,7 +57,7 @@ SETTINGS = {
     "data.quoting": "Quotes",
     "data.sheet": "Sheet",
 }
-DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl", "trees")
+DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl")
 KEPT = "Your file stays on the machine that runs this page."
 Look = Callable[[DataConfig], FileReport]
 

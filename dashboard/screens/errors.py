@@ -16,7 +16,6 @@ from dashboard.figures.error_rates import count_errors, describe_clusters
 from dashboard.figures.figure import Source
 from dashboard.figures.filtering import ORDER, SELECT, WRONG
 from dashboard.figures.row_selection import RowSelection
-from dashboard.screens.errors_codes import list_sessions
 from dashboard.screens.errors_reader import show_codes_part, show_other_texts, show_reader
 from dashboard.screens.errors_statistics import get_other_run, list_sections, show_filter_bar
 from dashboard.widgets import messages
@@ -68,7 +67,7 @@ def show_page() -> None:
     if tagged is not None:
         tables |= collect_tables(list_sections(source, shown, tagged=tagged))
     show_export_bar("errors", tables, figures=False)
-    offer_report([record.run], split, **list_sessions(shown))
+    offer_report([record.run], split)
 
 
 def _get_split(splits: Sequence[str]) -> str:

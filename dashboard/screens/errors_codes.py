@@ -86,28 +86,6 @@ def _change_author() -> None:
     state.set_value(state.REDRAW, True)
 
 
-def list_sessions(shown: RowSelection) -> dict[str, Any]:
-    """Return the coding sessions for a report (`sessions`: name → description) and the selected one (`now`)."""
-    codes, author = data.open_codebook(shown.table.record), state.get_author()
-    try:
-        coded, known = data.read_annotations(shown.table.record, author), list_draws(codes)
-    except StorageError:  # the reader shows the error
-        return {}
-    rows, selected = set(shown.known.keys), set(_list_keys(shown))
-    found = {codes.data: "all codes"} if rows & {*coded.given, *coded.notes} else {}
-    found |= {
-        name: f"codes by {name}"
-        for name in coded.authors
-        if has_name(name) and any(name in each for key, each in coded.given.items() if key in rows)
-    }
-    now = ""
-    for each in known:
-        if rows & set(each.keys):
-            found[each.id] = f"random sample: {count(len(each.keys))} of {count(len(each.population))}, {each.said}"
-            now = now or (each.id if selected == set(each.keys) else "")
-    return {"sessions": found, "now": now}
-
-
 def _list_keys(shown: RowSelection) -> list[str]:
     return [shown.known.keys[at] for at in shown.places.tolist()]
 

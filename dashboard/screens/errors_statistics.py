@@ -37,7 +37,7 @@ from dashboard.figures.figure import Figure, Source
 from dashboard.figures.registry import list_unplaced
 from dashboard.figures.row_selection import RowSelection
 from dashboard.widgets.export import Tables
-from dashboard.widgets.figure import show, show_caption, show_drawing, show_figure_heading, show_heading, show_others
+from dashboard.widgets.figure import show, show_caption, show_drawing, show_figure_heading, show_others
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import pick_option
 from dashboard.widgets.progress import offer_analysis
@@ -92,12 +92,7 @@ def _show_words(shown: RowSelection) -> Tables:
 
 def _show_slices(shown: RowSelection) -> Tables:
     parts = error_rates.find_slices(shown)
-    left, right = split_page("slices", [6, 5])
-    with left:
-        tables = _show_pick_table(error_rates.SLICED, parts, parts.picked, lambda: _select_slice(shown))
-    with right:
-        _show_next_steps(shown, error_rates.count_errors(shown), parts)
-    return tables
+    return _show_pick_table(error_rates.SLICED, parts, parts.picked, lambda: _select_slice(shown))
 
 
 def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> Tables:
@@ -113,18 +108,6 @@ def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callabl
 
 def _select_slice(shown: RowSelection) -> None:
     select_rules(shown, [filtering.WRONG, *parse_selection(state.get_picked(error_rates.SLICED.name) or "").rules])
-
-
-def _show_next_steps(shown: RowSelection, found: error_rates.ErrorRates, parts: error_rates.SplitSlices) -> None:
-    steps = error_rates.suggest_steps(shown, found, parts)
-    show_heading("Next step", "next-steps", note="suggested by these numbers")
-    if not steps:
-        show_caption("No tag or slice is significant after correction, and no error is very confident.")
-    for at, step in enumerate(steps):
-        with st.container(key=f"step-{at}", horizontal=True, vertical_alignment="center"):
-            words = f'<p class="s-step"><b>{escape(step.advice)}.</b> <span>{escape(step.evidence)}.</span></p>'
-            st.html(words, width="stretch")
-            st.button("Show them", key=f"show-step-{at}", on_click=select_rules, args=(shown, step.rules))
 
 
 UNSURE = "unsure under dropout"

@@ -14,7 +14,6 @@ from core.models.presets import PRESETS
 from core.preset_catalog import find_nearest
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
-from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import model_plan
@@ -53,8 +52,8 @@ def _list_sections(name: str, sizes: model_plan.Sizes, records: list[RunRecord])
     }
     if found := model_plan.list_preset_runs(name, records):
         sections["Its runs"] = partial(_show_runs, found)
-    lists = ((DEPARTURES, model_plan.list_deviations(name)), (TRIALS, model_plan.list_questions(name)))
-    sections |= {head[1]: partial(_show_list, frame, *head, name) for head, frame in lists if not frame.empty}
+    if not (departures := model_plan.list_deviations(name)).empty:
+        sections["Differences from the paper"] = partial(_show_departures, departures, name)
     if not (backbones := model_plan.list_backbones(paper)).empty:
         sections["Pretrained encoders"] = partial(_show_backbones, backbones)
     return sections
@@ -97,28 +96,11 @@ def _show_runs(runs: Sequence[str]) -> dict[str, Table]:
     return {}
 
 
-DEPARTURES = (
-    "Departures",
-    "Differences from the paper",
-    "and choices the paper leaves open",
-    "Differences of {} from its paper",
-)
-TRIALS = (
-    "Worth trying",
-    "Suggested experiments",
-    "settings that no preset changes, and what each would show",
-    "Experiments suggested for {}",
-)
-"""Name of the exported table, heading, note and alternative text."""
-TITLES = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
-TITLES |= {"question": "Question", "set": "To find out, set"}
-
-
-def _show_list(frame: pd.DataFrame, file: str, title: str, note: str, about: str, name: str) -> dict[str, Table]:
-    show_heading(title, make_slug(title), note=note)
-    titles = {name: title for name, title in TITLES.items() if name in frame}
-    show_table(frame, about.format(name), titles, row_height=2 * get_row_height())
-    return {file: frame}
+def _show_departures(frame: pd.DataFrame, name: str) -> dict[str, Table]:
+    show_heading("Differences from the paper", "differences-from-the-paper", note="and choices the paper leaves open")
+    titles = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
+    show_table(frame, f"Differences of {name} from its paper", titles, row_height=2 * get_row_height())
+    return {"Departures": frame}
 
 
 def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:

@@ -71,6 +71,7 @@ def _show_more(shown: PaperTable) -> None:
             sections[str(figure.title)] = partial(show, figure, shown)
     if shown.paper == "sentiformer":
         sections[str(GROWTH.title)] = partial(show, GROWTH, read_speed())
+        st.page_link("screens/theory.py", label="Experiments on its theory")
     if shown.paper == "lexical":
         sections[str(figures.EFFECT.title)] = lambda: show(figures.EFFECT, measure_lexicon_effect())
     show_sections(sections, plain=True)

@@ -34,7 +34,7 @@ from dashboard.widgets.style import split_page
 QUESTION = "How good is it, and what does it get wrong?"
 PLACED: tuple[Figure[Any], ...] = (
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, COSTS, LABELS),
-    *(ROC, PR, CALIBRATION, metrics.PHENOMENA, SAVED),
+    *(ROC, PR, CALIBRATION, metrics.PHENOMENA, metrics.LENGTHS, SAVED),
 )
 
 
@@ -92,6 +92,7 @@ def _list_sections(source: Source, decision: Decision) -> Sections:
     }
     if metrics.PHENOMENA.is_available(source):
         sections["By kind of sentence"] = partial(_show_phenomena, source)
+    sections["By length"] = partial(_show_figures, source, metrics.LENGTHS)
     sections["Saved slices"] = partial(parts.show_slices, source)
     sections["All metrics"] = partial(_show_metrics, source)
     if NUMBERS_OF.is_available(source):

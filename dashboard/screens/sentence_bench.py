@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.interpret.model_edits import UNCHANGED, Editable, Edits
+from core.interpret.model_edits import UNCHANGED, Editable
 from core.models.capabilities import list_capabilities
 from dashboard import state
 from dashboard.data import data
@@ -22,7 +21,7 @@ from dashboard.figures.word_attributions import COUNTED, TOWARDS, WORDS, get_tar
 from dashboard.reader.models import Wanted
 from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures
-from dashboard.widgets.messages import escape_label, show_finding
+from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.progress import wait_for
 from dashboard.widgets.style import split_page
@@ -126,10 +125,7 @@ def _list_requests(source: Source, name: str) -> list[Wanted]:
     return [(name, source.record.run, source.text, get_target_class(source), edits) for edits in changes]
 
 
-PIECES = "The model reads unknown words in pieces. Click a piece to switch it off."
-PIECES_HELP = (
-    "Character n-grams of the word; < and > mark its ends. A piece that is off adds nothing to the word's vector."
-)
+PIECES = "The model reads unknown words in pieces; < and > mark the ends of a word."
 MOST_WORDS = 6
 RESET = "reset"
 
@@ -161,32 +157,13 @@ def has_pieces(trained: SentenceView) -> bool:
     return trained.pieces is not None and any(trained.unknown)
 
 
-def show_unknown_words(edits: Edits, trained: SentenceView) -> Tables:
-    """Show the subword pieces of each unknown word as switches, with which a piece is left out of the word's vector."""
+def show_unknown_words(trained: SentenceView) -> Tables:
+    """Show the pieces, character n-grams, that stand for each unknown word."""
     assert trained.pieces is not None
     there = [place for place, missing in enumerate(trained.unknown) if missing]
     show_caption(PIECES)
     for at in there[:MOST_WORDS]:
-        names, key = trained.pieces[at], f"edit-n{at}"
-        off = {names[piece] for token, piece in edits.pieces_off if token == at}
-        distinct = list(dict.fromkeys(names))  # a repeated piece (as in aaaa) has one switch
-        state.set_value(key, [name for name in distinct if name not in off])
-        st.pills(
-            escape_label(trained.tokens[at]),
-            distinct,
-            format_func=escape_label,
-            selection_mode="multi",
-            key=key,
-            on_change=_silence_pieces,
-            args=(edits, at, names, key),
-            help=PIECES_HELP,
-        )
+        show_caption(f"{trained.tokens[at]}: {', '.join(trained.pieces[at])}")
     if len(there) > MOST_WORDS:
         show_caption(f"{len(there) - MOST_WORDS} more words are not in the vocabulary.")
     return {}
-
-
-def _silence_pieces(edits: Edits, place: int, names: Sequence[str], key: str) -> None:
-    on = state.get_value(key, [])
-    off = [piece for piece, name in enumerate(names) if name not in on]
-    state.set_param(state.EDIT, edits.set_pieces(place, off).encode_line())

@@ -12,6 +12,8 @@ import streamlit as st
 
 from core.formatting import number
 from core.interpret.model_edits import Edits
+from core.models.presets import PAPERS
+from core.papers.example_sentences import PAPER_SENTENCES
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
@@ -143,6 +145,18 @@ def show_tried() -> dict[str, pd.DataFrame]:
     names = {"run": "run", "text": "text", "changed": "changed", "answer": "answer", "probability": "chance"}
     rows = [{name: getattr(each, own) for name, own in names.items()} for each in tried]
     return {"Tried sentences": pd.DataFrame(rows)}
+
+
+def show_paper_sentences() -> dict[str, pd.DataFrame]:
+    """Show sentences about what the papers discuss as buttons that put them into the text field."""
+    show_heading("Sentences of the papers", "paper-sentences", note="ours where the paper's are long")
+    with st.container(key="paper-sentences", gap="xxsmall"):
+        for place, each in enumerate(PAPER_SENTENCES):
+            label = f"{each.text} ({PAPERS[each.paper]}, {each.place}: {each.shows}{', ours' if each.ours else ''})"
+            taken: dict[str, Any] = {"on_click": state.set_value, "args": (state.TEXT, each.text)}
+            if st.button(escape_label(label), f"paper-sentence-{place}", type="tertiary", **taken):
+                st.rerun()
+    return {}
 
 
 def _get_history() -> EditHistory:

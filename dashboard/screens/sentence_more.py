@@ -47,7 +47,7 @@ from dashboard.figures.word_attributions import WORDS, get_target_class
 from dashboard.screens.sentence_bench import has_pieces, show_lambdas, show_more_maps, show_unknown_words
 from dashboard.screens.sentence_compare import SECTION, ReadingComparison, compare_pinned, get_pinned, show_second_run
 from dashboard.screens.sentence_counterfactual import show_counterfactual
-from dashboard.screens.sentence_history import show_tried
+from dashboard.screens.sentence_history import show_paper_sentences, show_tried
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table, Tables, show_export_bar
 from dashboard.widgets.figure import (
@@ -128,12 +128,13 @@ def _list_sections(
         "Vary λ": (deep and "lambda" in list_capabilities(record.config.model), partial(show_lambdas, source)),
         "Patching": (deep, partial(show_patching, source)),
         "Other parts": (words and _has_other_parts(source), partial(show_other_parts, source)),
-        "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, source.edits, trained)),
+        "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, trained)),
         "Mixture": (trained.mix is not None, partial(show_mixture, record, source.edits, trained, view)),
         "Passages": (is_long(record, source.text), partial(show_passages, record, source.text)),
         "Negation": (True, partial(show_negation, record, others, source.text)),
         "Two models": (True, partial(show_second_run, source, others)),
         SECTION: (get_pinned() is not None, partial(compare_pinned, source, pin)),
+        "From papers": (True, show_paper_sentences),
         "Recent": (True, show_tried),
     }
     opened = state.get_value(state.MORE, None) or ()  # one that is open stays so while the text changes

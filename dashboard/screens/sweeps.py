@@ -24,7 +24,6 @@ from dashboard.data import data
 from dashboard.figures import sweeps as figures
 from dashboard.figures.drawing import NOTHING
 from dashboard.figures.sweep_curves import CURVES, describe_fits
-from dashboard.screens.sweeps_example import read_example
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
@@ -39,7 +38,7 @@ SETTINGS, COMMAND, NEW, RUNS = "More settings", "Command", "New sweep", "All run
 
 
 def show_page() -> None:
-    """Draw the Sweeps page: the chosen sweep; before the first one, the form of a new sweep and an example."""
+    """Draw the Sweeps page: the chosen sweep; before the first one, the form of a new sweep."""
     names = sweep.list_names(data.store())
     show_header("Sweeps", QUESTION, [(count(len(names)), "sweep" if len(names) == 1 else "sweeps")] if names else [])
     missing = state.get_bound(state.SWEEP)
@@ -47,7 +46,7 @@ def show_page() -> None:
         show_problem(f"There is no sweep “{missing}” here", "It was removed, or the link comes from another machine.")
     if not names:
         show_form(fold=True)
-        _show_example()
+        show_caption("No sweep has been planned here yet.")
         return
     state.drop_stale(state.SWEEP, names)
     bar = st.container(key="sweep-bar", horizontal=True, vertical_alignment="bottom", gap="small")
@@ -60,19 +59,8 @@ def show_page() -> None:
     _show_sweep(plan, bar)
 
 
-def _show_example() -> None:
-    example = read_example()
-    shown = figures.Members(example.cells, example.metric)
-    show_caption("No sweep has been planned here yet. This example comes with Sentiscope.")
-    _show_members(shown, "Example: ")
-    table, alt = figures.TABLE.draw(example.rows, get_look()), "Means and deviations by setting"
-    show_drawing(table, figures.TABLE.name, alt, row_height=38)  # low rows: all are on a projector's first screen
-    reading = figures.TABLE.resolve_text(figures.TABLE.reading, example.rows)
-    show_caption(f"{reading} {figures.describe_baseline(shown)} Made on {example.made}; its runs are not included.")
-
-
-def _show_members(shown: figures.Members, begin: str = "", curves: dict[str, Any] | None = None) -> None:
-    show_summary(f"{begin}{figures.describe_best(shown)}", describe_fits(curves) if curves else "")
+def _show_members(shown: figures.Members, curves: dict[str, Any] | None) -> None:
+    show_summary(figures.describe_best(shown), describe_fits(curves) if curves else "")
     if curves:
         show_drawing(CURVES.draw(curves, get_look()), CURVES.name, f"{shown.metric} by {curves['setting']}")
         show_caption(str(CURVES.reading))
@@ -215,9 +203,6 @@ def show_form(*, fold: bool) -> None:
     folds = f" × {count(plan.folds)} folds" if plan.folds else ""
     if COMMAND in opened:
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
-        if fold:
-            show_caption("The example below was made by:")
-            st.code(read_example().command, language=None, wrap_lines=True)
     with cost:
         show_caption(f"{cells}{folds} = {count(found.total)} runs · {figures.describe_time_left(found)}.")
 

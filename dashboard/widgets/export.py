@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import streamlit as st
 
 from core.exceptions import SentiscopeError, StorageError
-from core.fingerprint import hash_value
 from core.formatting import format_csv, whole_percent
 from dashboard import state
 from dashboard.data import data
@@ -75,24 +74,21 @@ _ONE = threading.Lock()  # reports are built one at a time, since each needs a p
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """What a report is about: the runs, the split, the annotator and the annotation session."""
+    """What a report is about: the runs, the split, and the annotator."""
 
     runs: tuple[str, ...]
     split: str
     author: str
-    codes: str = ""  # a coding session; empty: the run or comparison
     version: str = ""  # version of the codes and slices of the data
 
     @property
     def name(self) -> str:
-        """Return the part of a report's file name that names its runs, split and annotation session."""
-        return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
+        """Return the part of a report's file name that names its runs and split."""
+        return "-".join(filter(None, ("-".join(self.runs)[:120], self.split)))
 
 
-def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str] | None = None, now: str = "") -> None:
+def offer_report(runs: Sequence[str], split: str) -> None:
     """Show a button that builds a report of runs, then one that downloads it; nothing on a projector.
-
-    `sessions`: coding sessions that can be reported, with their descriptions; `now`: the shown session.
 
     This is not a fragment: Streamlit identifies a fragment by its position on the page, and drops a click if a rerun
     has changed this position.
@@ -102,11 +98,10 @@ def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str]
     runs = tuple(runs)
     kept: tuple[ReportRequest, str] | None = state.get_value(state.REPORT, None)
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
-        codes = _pick_session(sessions, now) if sessions else ""
         version = ""
         with contextlib.suppress(StorageError):  # building the report raises the same error
             version = data.read_codes_version(runs[0])
-        of = ReportRequest(runs, split, state.get_author(), codes, version)
+        of = ReportRequest(runs, split, state.get_author(), version)
         st.button(
             "Report · HTML",
             key="make-report",
@@ -116,7 +111,7 @@ def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str]
             help="Figures, tables, codes, settings, data card and predictions in one file that works offline",
         )
         asked: ReportRequest | None = state.get_value(state.REPORT_ASKED, None)
-        # Author, session and codes may have changed since the button was drawn: the report uses the current ones.
+        # Author and codes may have changed since the button was drawn: the report uses the current ones.
         if asked and (asked.runs, asked.split) == (runs, split):
             kept = _build_report(of)
             state.drop_keys(state.REPORT_ASKED)
@@ -124,19 +119,6 @@ def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str]
             megabytes = f"{len(kept[1].encode('utf-8', 'replace')) / 1e6:.1f} MB"
             label, file = f"Save the report, {megabytes}", f"sentiscope-report-{of.name}.html"
             offer_download(label, partial(str, kept[1]), file, "text/html", "save-report")
-
-
-def _pick_session(sessions: Mapping[str, str], now: str) -> str:
-    names = ["", *sessions]
-    return st.selectbox(
-        "Report of",
-        names,
-        index=names.index(now) if now in names else 0,
-        format_func=lambda name: sessions.get(name, "the run"),
-        key=f"report-of-{hash_value([*names, now])[:12]}",
-        label_visibility="collapsed",
-        width=320,
-    )
 
 
 def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
@@ -153,7 +135,6 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
         with _ONE:
             made = build_report(
                 of.runs,
-                codes=of.codes,
                 split=of.split,
                 author=of.author,
                 no_paths=not access.is_local(),

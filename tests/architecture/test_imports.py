@@ -23,7 +23,7 @@ DOORS = {  # room → rooms it may import, in addition to itself and to those al
     "runs": {"text", "data", "models", "training", "evaluation", "interpret"},
     "behavioral_tests": {"text", "data", "models", "training", "evaluation", "runs"},
     "error_analysis": {"text", "data", "models", "training", "evaluation", "interpret", "runs", "behavioral_tests"},
-    "lessons": {"text", "data", "models", "training", "evaluation", "interpret", "runs"},
+    "lessons": {"text", "data", "models", "training", "evaluation", "interpret", "runs", "papers"},
     "papers": {"text", "data", "models", "training", "evaluation", "interpret", "runs"},
 }
 ONLY_TORCH = {"torch", "core"}

@@ -1,8 +1,7 @@
 import pytest
-from structures import STRUCTURES
 
 from core import preset_catalog
-from core.config import compose, flatten_config, parse_settings
+from core.config import compose, flatten_config
 from core.exceptions import InputError
 from core.models.presets import PAPERS, PRESETS
 from core.preset_catalog import describe_setting, find_nearest, list_differences
@@ -52,8 +51,8 @@ def test_parameters_of_parts_add_up_and_the_nearest_preset_is_named():
 
 
 @pytest.mark.slow
-def test_every_model_setting_is_used_by_a_preset_or_trial():
-    """A preset or recipe changes it, a deviation from a paper names it, or a trial suggests it."""
+def test_every_model_setting_is_used():
+    """A preset or recipe changes it, a deviation from a paper names it, or it is one of those for experiments."""
     usual = flatten_config(compose("vanilla"))
     used = {
         name
@@ -63,28 +62,14 @@ def test_every_model_setting_is_used_by_a_preset_or_trial():
     }
     used |= {each.setting for preset in PRESETS.values() for each in preset.departures}
     used |= {name for recipe in RECIPES.values() for name in recipe.settings}
-    tried = [each["set"].split() for preset in PRESETS for each in preset_catalog.suggest_trials(preset)]
-    used |= {name for settings in tried for name in parse_settings(settings)}
-    # Settings for pretrained encoders, and for lexicons other than VADER.
+    # Settings for pretrained encoders, for lexicons other than VADER, and for experiments.
     named = {"model.backbone", "model.attention.lexicons"}
+    named |= {
+        f"model.attention.{name}"
+        for name in ("row_norm", "learn_strength", "lexical_component", "lexical_strength", "lambda_input")
+    }
+    named |= {f"model.attention.{name}" for name in ("lambda_per_head", "lexicon_gate", "random_globals")}
     assert {name for name in usual if name.startswith("model.")} <= used | named
-
-
-@pytest.mark.slow
-def test_suggested_trials_can_be_typed_and_change_the_model():
-    for preset in STRUCTURES:
-        for each in preset_catalog.suggest_trials(preset):
-            assert each["question"].endswith("?"), (preset, each)
-            assert compose(preset, parse_settings(each["set"].split())).model != PRESETS[preset].model, (preset, each)
-
-
-def test_suggested_trials_fit_the_parts_of_the_preset():
-    asked = {each["set"] for each in preset_catalog.suggest_trials("sentiformer")}
-    assert asked == {"model.attention.lexicon_gate=true text.lexicon=vader", "model.attention.random_globals=0"}
-    assert preset_catalog.suggest_trials("cnn") == preset_catalog.suggest_trials("vanilla") == ()
-    question = "Does sigma, which is at most 1, need more weight?"
-    [trial] = preset_catalog.describe_preset("lexical-hadamard")["trials"]
-    assert trial == {"question": question, "set": "model.attention.lexical_strength=5"}
 
 
 @pytest.fixture(scope="module")

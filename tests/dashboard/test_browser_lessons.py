@@ -133,6 +133,28 @@ def test_heads_are_chosen_switched_and_asked_again(browser, server, contents):
     assert complaints == []
 
 
+def test_texts_are_made_longer_until_windows_guess(browser, server, contents):
+    page, complaints = at(browser, server, "lesson=tfidf")
+    content = contents["tfidf"]
+    assert said(page) == content["stages"][0]["headline"] and page.locator(".page .unknown").count() == 3 and fits(page)
+    press(page, "b", "ArrowRight")
+    assert said(page) == content["stages"][1]["headline"] and page.locator(".page .unknown").count() == 0 and fits(page)
+    expect(page.locator(".side .say")).to_have_text(content["questions"][0]["choices"][1]["feedback"])
+    press(page, "ArrowRight")
+    assert said(page) == "4 words: 5 of 6 models find the rule."
+    page.get_by_role("slider", name="Words of a text").focus()
+    press(page, "ArrowRight", "ArrowRight")
+    assert said(page) == "16 words: 2 of 6 models find the rule." and page.locator(".models .lost").count() == 4
+    until(page, lambda: "set=2" in page.url)
+    assert fits(page)
+    page.locator("footer .go").click()
+    press(page, "a")
+    assert said(page) == content["stages"][3]["finding"] and fits(page)
+    page.get_by_role("link", name="See all lengths").click()
+    page.wait_for_url("**/theory?experiment=markov*")
+    assert complaints == []
+
+
 def test_words_are_chosen_removed_and_asked_again(browser, server, contents):
     page, complaints = at(browser, server, "lesson=word")
     content = contents["word"]

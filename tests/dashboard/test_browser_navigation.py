@@ -18,6 +18,7 @@ OLD = {
     "tokens": "Tagging",
     "lambdas": "Lambdas",
     "sweeps": "Sweeps",
+    "theory": "Theory",
     "lesson": "A model has learned 500 sentences by heart. What does it say?",
 }
 """Addresses that are not in the menu or that differ from the title of their page."""
@@ -339,7 +340,7 @@ STOP = f"""() => {{ {DEEPEST}
   return [describe(e), Math.max(0, box.x - 5), Math.max(0, box.y - 5), box.width + 10, box.height + 10];
 }}"""
 WALKED = ("runs", "performance", "errors", "compare", "behave", "embeddings", "papers", "data", "models", "train")
-WALKED += ("sweeps", "sentence", "steps", "attention", "lessons", "lesson", "start")
+WALKED += ("sweeps", "sentence", "steps", "attention", "lessons", "lesson", "start", "theory")
 
 
 def test_tab_reaches_each_control_of_a_first_screen_with_visible_focus(browser, first_server):

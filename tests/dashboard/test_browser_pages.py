@@ -10,6 +10,7 @@ from browsing import enter, is_too_wide, looks, open_export, see, settle, violat
 from playwright.sync_api import Page, expect
 
 from core.error_analysis.counter_examples import keep_example, read_examples
+from dashboard.figures.theory import FIGURES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -88,6 +89,19 @@ def test_layers_are_read_in_the_background_and_the_page_is_accessible(browser, s
     settle(page)
     assert [each for rules in looks(page) for each in violations(page, rules)] == []
     assert complaints == []
+
+
+def test_theory_opens_from_papers_and_is_accessible(page, server):
+    page.goto(f"{server}/papers?paper=sentiformer&run=finished")
+    page.get_by_role("link", name="Experiments on its theory").click()
+    labels = {"memorise": "By heart", "kernel": "Kernel smoother", "markov": "First and last word"}
+    for experiment, label in labels.items():
+        page.get_by_role("radio", name=label).or_(page.get_by_role("button", name=label)).first.click()
+        page.wait_for_url(re.compile(f"experiment={experiment}"))
+        see(page.get_by_role("heading", name=FIGURES[experiment][0].title))
+        settle(page)
+        for rules in looks(page):
+            assert violations(page, rules) == [] and not is_too_wide(page)
 
 
 def test_model_is_drawn_at_each_width(page, server):

@@ -193,21 +193,6 @@ def test_picked_row_becomes_the_selection(runs):
     assert app.run().session_state[state.SELECT] == "wrong"
 
 
-def test_suggested_step_shows_its_sentences(page, runs):
-    labels = np.arange(200) % 2
-    right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
-    said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
-    answering(RunStore(runs), "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said))
-    app = whole(page(run="tagged"))
-    pages.named(app.button, "Show them").click().run()  # 30 of 50 sentences with a negation are wrong
-    app = whole(app)
-    selected = app.session_state[state.SELECT]
-    table = read_table(RunStore(runs), "tagged")
-    expected = data.select_tagged_rows(table.record, "test", selected).places
-    keys = table.frame["key"].to_numpy()[expected].tolist()
-    assert [row["key"] for row in drawn(app, "reader")[0]["rows"]] == keys and 0 < len(keys) < 100
-
-
 def doubted_row() -> None:
     from dashboard.data import data
     from dashboard.figures.figure import Source

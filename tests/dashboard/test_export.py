@@ -45,7 +45,7 @@ def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
         *("labels", "phenomena", "silhouettes-tsne", "silhouettes-umap", "token-lambda", "gates", "polarity", "sigma"),
         *("support", "branches", "numbers", "costs", "behaviour", "distance", "difference", "patching", "belief"),
         *("belief-curves", "slices", "label-errors", "map-groups", "map-layers", "shift", "shift-words"),
-        *("paper-confusion", "lexicon-effect"),
+        *("paper-confusion", "lexicon-effect", "placement"),
         *(
             f"attention-{part}"
             for part in ("heads", "mass", "distance", "deviation", "gates", "received", "importance")
@@ -117,7 +117,7 @@ def test_baseline_has_its_scores_and_reasons_for_missing_figures(trained, tmp_pa
     assert {each["name"] for each in result["files"]} == {
         *("confusion", "confusion-shares", "confidence", "roc", "pr", "calibration", "metrics", "each-class", "parts"),
         *("words", "methods", "steps", "errors", "error-tags", "error-slices", "error-words", "error-columns"),
-        "outcome-cloud",
+        *("outcome-cloud", "lengths"),
     }
     assert "makes no vector" in result["left_out"]["map-pca"]
     assert "not trained step by step" in result["left_out"]["learning"]

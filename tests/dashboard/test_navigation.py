@@ -36,7 +36,7 @@ def test_menu_has_at_most_15_entries_in_three_groups():
     groups = [each.group for each in entries.values()]
     found = [each for each, before in zip(groups, ["-", *groups], strict=False) if each != before]
     assert found == ["", "Learn", "Evaluate", "Build"]
-    assert {name for name, each in PAGES.items() if each.group == HIDDEN} == {"lambdas", "lesson", "sweeps"}
+    assert {name for name, each in PAGES.items() if each.group == HIDDEN} == {"lambdas", "lesson", "sweeps", "theory"}
     assert len({each.title for each in PAGES.values()}) == len(PAGES)
     assert set(ALIASES.values()) <= PAGES.keys() and not ALIASES.keys() & PAGES.keys()
 

@@ -8,20 +8,19 @@ import re
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from reports import changed, columns, packed
+from reports import columns, packed
 
 from core import api
 from core.api.public_classes import Run
+from core.error_analysis.codebook import list_draws
 from core.error_analysis.predictions_table import read_table
 from core.exceptions import InputError
 from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
 from dashboard.reports import report_sections as kept_rows
 from dashboard.reports.build import build_report
-from dashboard.reports.report_parts import ReportReader, compute_difference
-from dashboard.reports.report_sections import read_session, write_codes_section, write_run_card
+from dashboard.reports.report_parts import ReportReader
+from dashboard.reports.report_sections import write_codes_section, write_run_card
 
 pytestmark = pytest.mark.slow
 
@@ -48,10 +47,11 @@ def store(tmp_path_factory):
     return store
 
 
-def coded(store, run, name, told=True):
-    """The section of a coded session."""
-    table = read_table(store, run)
-    return write_codes_section(read_session(ReportReader(store), store.read(run), name, table), table, told=told)
+def coded(store, run, told=True):
+    """The section of the codes of a run's errors."""
+    reading, record = ReportReader(store), store.read(run)
+    known = list_draws(reading.open_codebook(record))
+    return write_codes_section(reading.read_annotations(record), known, read_table(store, run), told=told)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_metrics_intervals_and_counts_equal_record_and_predictions(good, store):
     for number in ("0.800", "0.712", "0.876", "0.432", "0.500"):
         assert f">{number}</td>" in good.markup
     frame, kinds = read_table(store, "good").frame, ("bad", "good")
-    (bars,) = packed(good.markup)["charts"]["confusion"]["light"]["data"]
+    (bars,) = packed(good.markup)["charts"]["confusion"]["chart"]["data"]
     shown = [int(re.search(r">(\d+)</b>", cell)[1]) for cell in bars["text"]]
     assert shown == [((frame.true == true) & (frame.predicted == said)).sum() for true in kinds for said in kinds]
 
@@ -125,28 +125,22 @@ def test_code_rates_appear_only_if_they_can_be_estimated(store):
     run.codes.add("irony", definition="<b>the opposite</b>", example="great, just great")
     draw = run.codes.draw(5, author="ann")
     run.codes.code(["irony"], keys=draw["keys"][:3], author="ann")
-    half = coded(store, "good", draw["id"]).markup
+    half = coded(store, "good").markup
     assert "No percentages" in half and "95 % interval</th>" not in half
     run.codes.add("late")
     run.codes.code(["late"], keys=draw["keys"][3:], author="ann")
-    made = build_report(["good"], codes=draw["id"], store=store)
+    made = build_report(["good"], store=store)
     irony = next(each for each in run.codes.rates()["codes"] if each["code"] == "irony")
     low, high = irony["interval"]
     assert f">{irony['share']:.3f}</td>" in made.markup and f">{low:.3f} to {high:.3f}</td>" in made.markup
     assert "&lt;b&gt;the opposite&lt;/b&gt;" in made.markup and '<li dir="auto">great, just great</li>' in made.markup
-    assert made.about["sections"][0] == {"name": "codes", "title": "Codes", "n": 5}
-    inside = columns(made.markup)
-    assert sorted(np.array(inside["key"])[np.array(inside["in the session"]) == "yes"]) == sorted(draw["keys"])
-    assert coded(store, "good", "ann").n == 5
+    assert {"name": "codes", "title": "Codes", "n": 5} in made.about["sections"]
     hidden = columns(build_report(["good"], author="bob", store=store).markup)
     assert [] not in hidden.get("codes", [["none"]]), "whoever has coded nothing sees no codes of others"
     run.codes.undo(author="ann")
 
 
 def test_unwritable_file_is_refused_and_an_existing_one_is_kept(store, tmp_path):
-    with pytest.raises(InputError, match="a coding session belongs to one run"):
-        api.report("good", tmp_path / "report.html", against=["poor"], codes="x", store=store)
-    assert not list(tmp_path.iterdir())
     file = tmp_path / "mine.html"
     file.write_text("mine")
     with pytest.raises(InputError, match="it is there already"):
@@ -180,48 +174,17 @@ def test_errors_come_first_if_not_all_rows_fit(monkeypatch):
     assert kept_rows.make_number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]
 
 
-TREES = st.recursive(
-    st.none() | st.integers() | st.text(max_size=3),
-    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=2), inside, max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=60)
-@given(TREES, TREES)
-def test_dark_theme_is_stored_as_difference_from_light(light, dark):
-    assert changed(light, compute_difference(light, dark)) == dark
-
-
-def test_report_without_texts_hides_definitions_and_selection_words(tmp_path):
+def test_report_without_texts_hides_definitions(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "private", right_where(POOR, LABELS), texts(LABELS), data__texts=False)
     run = Run("private", store)
     run.codes.add("irony", definition="as in: what a joy", example="thanks a lot")
-    draw = run.codes.draw(5, where=["text~text 1"], author="ann")
-    run.codes.code(["irony"], keys=draw["keys"], author="ann")
-    for told in (True, False):
-        markup = coded(store, "private", draw["id"], told=told).markup
-        quoted = ("what a joy", "thanks a lot", "text 1")
-        assert [words in markup for words in quoted] == [told] * 3
-        assert "irony" in markup and "5 of " in markup and ("Left out: definitions and examples" in markup) != told
-
-
-def test_shares_appear_for_a_random_sample_but_not_for_picked_rows(tmp_path):
-    store = RunStore(tmp_path / "runs")
-    answering(store, "own", right_where(POOR, LABELS), texts(LABELS))
-    run = Run("own", store)
-    run.codes.add("irony")
-    run.codes.code(["irony"], where=["wrong", "row<9"], author="ann")
-
-    def told(name):
-        markup = coded(store, "own", name).markup
-        return "Share" in markup.replace("Shares", ""), "Chosen by their codes" in markup
-
-    assert told("ann") == told("built-in") == (False, True)
     draw = run.codes.draw(5, author="ann")
     run.codes.code(["irony"], keys=draw["keys"], author="ann")
-    assert told(draw["id"]) == told("ann") == (True, False), "a whole draw is among what ann has coded"
+    for told in (True, False):
+        markup = coded(store, "private", told=told).markup
+        assert [words in markup for words in ("what a joy", "thanks a lot", "text ")] == [told] * 3
+        assert "irony" in markup and "5 of " in markup and ("Left out: definitions and examples" in markup) != told
 
 
 def test_report_of_3000_long_texts_is_at_most_6_mb(tmp_path):

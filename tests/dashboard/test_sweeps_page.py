@@ -11,7 +11,6 @@ from core.runs import sweep, sweep_drive
 from core.runs.store import RunStore
 from core.runs.sweep import Plan, list_members
 from dashboard import access, state
-from dashboard.screens.sweeps_example import read_example
 
 pytestmark = pytest.mark.slow
 
@@ -40,17 +39,10 @@ def page(app, monkeypatch, table):
     return partial(pages.opened, app, "sweeps", more="all")
 
 
-def test_page_without_a_sweep_offers_a_plan_and_a_finished_example(page, runs):
+def test_page_without_a_sweep_offers_a_plan(page, runs):
     app = page()
     assert "No sweep has been planned here yet" in words(app) and "2 settings × 3 seeds = 6 runs" in words(app)
     assert "Start sweep" in [button.label for button in app.button]
-    assert "Example: tfidf-logreg has the highest mean accuracy, 0.630; vanilla follows with 0.593." in words(app)
-    assert "This example comes with Sentiscope; 3 of 4 settings stay below TF-IDF." in words(app)
-    assert "%. Made on" in words(app)
-    example = read_example()
-    assert list(app.dataframe[0].value["cell"]) == [cell.label for cell in example.cells]
-    assert example.command in [code.value for code in app.get("code")]
-    assert all(len(cell.values) == 3 for cell in example.cells)
 
 
 def test_cost_estimate_and_command_follow_the_choices(page, runs, table):
@@ -60,7 +52,7 @@ def test_cost_estimate_and_command_follow_the_choices(page, runs, table):
     app.number_input(key="sweep-form-folds").set_value(5)
     app.run()
     assert "4 settings × 3 seeds × 5 folds = 60 runs" in words(app)
-    command, _ = (code.value for code in app.get("code"))  # the second belongs to the example
+    (command,) = (code.value for code in app.get("code"))
     assert command.startswith("sentiscope sweep sweep-1 --model=vanilla")
     assert "--grid=training.lr=1e-4,5e-4 --grid=model.layers=1,2" in command
     assert command.endswith("--set=data.limit=4000 --set=training.epochs=4 --seeds=3 --folds=5")

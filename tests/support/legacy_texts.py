@@ -1,4 +1,4 @@
-"""Short reviews in 24 languages, for files in legacy encodings; other words than in `languages.tsv`.
+"""Short reviews in 24 languages, for files in legacy encodings.
 
 `legacy_texts.tsv` has beginnings and endings with bars between, and the encodings in which files of a language are met.
 """

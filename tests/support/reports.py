@@ -24,17 +24,3 @@ def _values(column: dict[str, Any]) -> list[Any]:
     if column["kind"] == "set":
         return [[column["options"][at] for at in each] for each in column["values"]]
     return column["values"]
-
-
-def changed(value: Any, difference: dict[str, Any] | None) -> Any:
-    """The value decoded by the script of a report, and its differences in the dark theme."""
-    if difference is None:
-        return value
-    if "=" in difference:
-        return difference["="]
-    copy = list(value) if isinstance(value, list) else dict(value)
-    for key, inside in difference["in"].items():
-        at = int(key) if isinstance(copy, list) else key
-        there = copy[at] if isinstance(copy, list) or at in copy else None
-        copy[at] = changed(there, inside)
-    return copy

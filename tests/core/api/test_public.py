@@ -67,11 +67,12 @@ OPTIONS = {
     "files": "--to --csv --label-csv --json --html --book",
     "figures": "--only --with --theme",
     "slices": "--save --rename --rm",
-    "codes": "--author --definition --example --place --into --off --codes",
+    "codes": "--author --definition --example --place --into --off",
     "counter-examples": "--label --note --link --run",
     "papers": "--format --scale --results --device",
     "efficiency": "--models --length --batch --lengths",
     "lexicons": "--lexicon",
+    "theory": "--again",
     "reading": "--read-as",
     "the server": "--address --host --port --browser",
 }
@@ -86,7 +87,7 @@ def test_option_table_lists_all_options_and_no_others():
 
 def test_row_limits_and_files_have_the_same_option_names():
     for option, names in {
-        "--limit": "evaluate project train pretrain sweep agreement believe",
+        "--limit": "evaluate project train pretrain sweep believe",
         "--data": "evaluate compare predict train pretrain sweep",
         "--to": "report predict figures",
     }.items():

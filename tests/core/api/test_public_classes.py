@@ -6,7 +6,6 @@ import pytest
 from refused import check_raises
 
 from core import api
-from core.api import public_classes
 from core.api.public_classes import Run, Runs, run, runs, train
 from core.exceptions import InputError, RunDamaged
 
@@ -153,15 +152,13 @@ def test_runs_are_a_table_of_the_given_runs_newest_first(starters):
 
 
 @pytest.mark.slow
-def test_sentence_shows_text_prediction_bars_and_mean_map_of_the_last_layer(starters):
+def test_sentence_shows_text_and_prediction_bars(starters):
     said = run("starter-differential").sentence("not bad at all")
     page = said._repr_html_()
     (label, highest) = max(said.prediction["probabilities"].items(), key=lambda pair: pair[1])
     assert f"<strong>{label} {highest:.3f}</strong>" in page
     widths = [float(width) for width in re.findall(r"width:([\d.]+)em;min-width:1px", page)]
     assert widths == [pytest.approx(10 * chance, abs=0.006) for chance in said.prediction["probabilities"].values()]
-    shown = np.array([float(weight) for weight in re.findall('title="([+-][0-9.]+)"', page)]).reshape(4, 4)
-    np.testing.assert_allclose(shown, said.maps[-1].mean(0), atol=6e-5)
 
 
 @pytest.mark.slow
@@ -178,11 +175,3 @@ def test_reason_of_a_damaged_run_is_escaped(machine, starters):
     for shown in (Run("broken"), runs()):
         page = shown._repr_html_()
         assert "broken" in page and "damaged" in page and "<b>" not in page
-
-
-@pytest.mark.slow
-def test_long_text_has_a_note_instead_of_a_map(starters, monkeypatch):
-    said = run("starter-vanilla").sentence("a good film")
-    assert "sentiscope-map" in said._repr_html_()
-    monkeypatch.setattr(public_classes, "LONGEST_MAP", 2)
-    assert "No map of 3 tokens here" in said._repr_html_() and "sentiscope-map" not in said._repr_html_()

@@ -122,7 +122,6 @@ DATA = [f"text number {n},{'good' if n % 2 else 'bad'}" for n in range(40)]
         (["# free to use", "text,label", *DATA], ("text", "label"), (1, 0, 0)),
         (["text,label", *DATA[:20], "text,label", *DATA[20:]], ("text", "label"), (0, 0, 1)),
         (["Q1,Q2", "How was it,Overall", '{"ImportId": 1},{"ImportId": 2}', *DATA], ("Q1", "Q2"), (0, 2, 0)),
-        (["mood,points", "in words,of ten", *(f"day {n},{n % 7}" for n in range(40))], ("mood", "points"), (0, 1, 0)),
     ],
 )
 def test_headers_between_title_and_further_rows_are_found(lines, columns, told):

@@ -217,14 +217,11 @@ def test_trailing_empty_cells_are_no_columns_and_merged_cells_fill_only_existing
     assert [each.count for each in report.findings if each.kind == "merged-cells"] == [38]
 
 
-def test_lone_surrogates_are_replaced_and_python_dictionaries_run_no_code(tmp_path):
+def test_lone_surrogates_are_replaced(tmp_path):
     rows = [{"text\ud800": text, "label": label, "tags": ["\udc00"]} for text, label in ROWS]
     report = inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
     assert [column.name for column in report.columns] == ["text\ufffd", "label", "tags"]
     assert report.preview[0]["tags"] == r"['\udc00']"
-    lines = [f"{{'text': {text!r}, 'label': __import__('os').getcwd()}}" for text, _ in ROWS]
-    with pytest.raises(DataError, match="neither JSON nor a Python dictionary"):
-        inspect_file(write_content(tmp_path / "a.jsonl", "\n".join([repr({"text": "a", "label": "b"}), *lines])))
     with pytest.raises(DataError, match="not valid JSON"):
         inspect_file(write_content(tmp_path / "b.jsonl", "{'a': " + "(" * 99_999))
 
@@ -241,18 +238,14 @@ def test_huge_deep_or_encrypted_archives_are_refused(monkeypatch, tmp_path):
     assert "`train.csv` in it has a password" in refused({"train.csv": "text,label\n"}, locked=True)
     assert "its files have a password" in refused({"good/1.txt": "a", "bad/1.txt": "b"}, locked=True)
     assert "an archive of 201 folders in each other" in refused({"a/" * 200 + "1.txt": "a"})
-    assert "`bad\\1.txt` is in the archive twice" in refused({"good/1.txt": "a", "bad/1.txt": "b", "bad\\1.txt": "c"})
     monkeypatch.setattr(archives, "_MOST_MEMBERS", 3)
     assert "an archive of 4 files" in refused({f"{number}.csv": "" for number in range(4)})
 
 
-def test_late_rows_with_too_many_keys_or_no_tree_and_deeply_nested_cells_are_named(tmp_path):
+def test_late_rows_with_too_many_keys_and_deeply_nested_cells_are_named(tmp_path):
     rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
     with pytest.raises(DataError, match=r"row 41: the rows have 2\u202f050 different keys; at most 2\u202f000 columns"):
         inspect_file(write_content(tmp_path / "a.json", json.dumps(rows)))
-    lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
-    with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
-        inspect_file(write_content(tmp_path / "a.txt", "\n".join(lines)))
     rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
     with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
         inspect_file(write_content(tmp_path / "a.jsonl", rows))

@@ -10,7 +10,7 @@ from core.data.config import DataConfig
 from core.data.load import load_dataset
 from core.data.sources import SOURCES, check_availability
 from core.data.sources.source import PUBLISHED
-from core.data.stream import find_splits, stream_rows
+from core.data.stream import read_published, stream_rows
 from core.exceptions import DataError, NotAvailable
 
 
@@ -49,7 +49,7 @@ def test_formats_without_streaming_are_read_completely(tmp_path, ending):
     frame = pd.DataFrame({"id": [1, 2], "text": ["so good", "bad"]})
     path = tmp_path / f"a.{ending}"
     frame.to_json(path, orient="records") if ending == "json" else frame.to_excel(path, index=False)
-    assert stream_file(path) == ("text", [{"id": "1", "text": "so good"}, {"id": "2", "text": "bad"}])
+    assert stream_file(path) == ("text", [{"id": 1, "text": "so good"}, {"id": 2, "text": "bad"}])
 
 
 def test_streams_keep_types_nesting_late_keys_and_the_order_of_rows(tmp_path, monkeypatch):
@@ -196,9 +196,7 @@ def test_every_published_layout_loads(name, tmp_path, monkeypatch):
 
 
 def read_published_folder(folder, name):
-    for split in find_splits(folder, PUBLISHED[name]):
-        for _ in split.read_batches():
-            pass
+    return read_published(folder, PUBLISHED[name])
 
 
 def test_published_columns_are_kept_without_authors_and_missing_files_named(tmp_path, monkeypatch):
@@ -227,12 +225,17 @@ LABEL = r"train\.csv, row {}, field 'class': {}"
         ("yelp-5", "train.csv", "1,good\n6,great\n", LABEL.format(2, "the label '6' is none of 1, 2, 3, 4, 5;")),
         ("yelp-5", "train.csv", "1,good\n,great\n", LABEL.format(2, "an empty label is none of")),
         ("yelp-5", "train.csv", "label,text\n1,good\n", LABEL.format(1, r"the label 'label' .* labels\.json is in")),
-        ("yelp-5", "train.csv", "1,good\n2,a,b\n", r"train\.csv, row 2: has 3 fields where 2 are published"),
+        ("yelp-5", "train.csv", "1,good\n2,a,b\n", r"train\.csv: .*Expected 2 fields in line 2, saw 3; as published"),
         ("yelp-5", "train.csv", "", r"train\.csv: has no row with a text; as published"),
         ("yelp-5", "train.csv", '"1","fine"\n"2","café"\n', r"train\.csv: is not UTF-8: see line 2"),
         ("us_airline", "Tweets.csv", "id,feeling,text\n1,neutral,ok\n", "no column 'airline_sentiment' but id, feel"),
         ("tweeteval_irony", "train_labels.txt", "1\n0\n", r"train_labels\.txt: has a label for 2 texts"),
-        ("tweeteval_irony", "train_labels.txt", "1\n" * 21, r"train_labels\.txt: has more labels"),
+        (
+            "tweeteval_irony",
+            "train_labels.txt",
+            "1\n" * 21,
+            r"train_labels\.txt: has a label for 21 texts",
+        ),
     ],
 )
 def test_files_that_differ_from_the_layout_are_named(name, file, content, says, tmp_path):
@@ -249,9 +252,9 @@ def test_unmatched_quotes_and_blank_texts_are_reported_and_byte_order_marks_remo
         read_published_folder(tmp_path, "korean_hate_speech")
     yelp(tmp_path, 2)
     table(tmp_path / "train.csv", [(1, "good"), (2, " "), (2, "")])
-    train, _ = find_splits(tmp_path, PUBLISHED["yelp-polarity"])
-    assert sum(batch.num_rows for batch in train.read_batches()) == 1
-    assert train.list_notes() == [
+    splits, notes = read_published(tmp_path, PUBLISHED["yelp-polarity"])
+    assert len(splits["train"]) == 1
+    assert notes[:2] == [
         "train: 2 rows without a text left out",
         "train: 3 rows, and 560\u202f000 are published",
     ]

@@ -135,12 +135,12 @@ def test_shared_neighbors_are_ranked_by_votes(table):
     truth, said = (table.frame[name].to_numpy(object)[places, None] for name in ("true", "predicted"))
     assert (found.true, found.said) == pytest.approx(((named == truth).mean(), (named == said).mean()))
     assert (found.n, found.looked_at, found.among, found.each) == (6, 6, 80, 10)
-    assert found.to_dict()["neighbours"][0]["label"] == LABELS[ROWS[expected[0]]]
+    assert found.found["label"].iloc[0] == LABELS[ROWS[expected[0]]]
 
 
 def test_empty_selections_have_no_neighbors_and_large_ones_are_sampled(table, monkeypatch):
     found = find_shared(table, np.empty(0, np.int64), np.empty((0, 5), np.float32), TRAINING)
-    assert (found.n, found.true, found.said, found.to_dict()["neighbours"]) == (0, 0.0, 0.0, [])
+    assert (found.n, found.true, found.said, len(found.found)) == (0, 0.0, 0.0, 0)
     monkeypatch.setattr(neighbors, "MOST_SELECTED", 12)
     found = find_shared(table, np.arange(30), ASKED, TRAINING)
     assert (found.n, found.looked_at) == (30, 12) and found.found["near"].max() <= 12

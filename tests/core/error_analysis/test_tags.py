@@ -42,6 +42,10 @@ def test_margin_confidence_and_lexicon_tags_follow_the_table(store):
     answering(store, "two", np.full((6, 2), 0.5), pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]}))
     tags = TableTags(store, read_table(store, "two"))
     assert tags.match_tag("lexicon disagrees").tolist() == [True, False, False, False, True, False]
+    said = ["good but bad", "great and awful", "superb, excellent, great, and a little bad", "good", "the day", "bad"]
+    answering(store, "three", np.full((6, 2), 0.5), pd.DataFrame({"text": said, "label": [0, 1] * 3}))
+    tags = TableTags(store, read_table(store, "three"))
+    assert tags.match_tag("both signs").tolist() == [True, True, False, False, False, False]
 
 
 @pytest.mark.slow

@@ -388,22 +388,6 @@ def test_deletions_in_truncated_texts_admit_no_new_tokens():
     assert found.words[2].push == pytest.approx(found.log_odds - without_good, abs=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_silenced_piece_follows_its_word(pooling):
-    first = int(pooling == "cls")
-    change = Intervention(pieces_off=frozenset({(first + 2, 0), (first + 2, 1)}))  # of `good`
-    own = reader("vanilla", change, buckets=64, pooling=pooling)
-    found, plain = explain_text(own, TEXT, target="good"), reader("vanilla", buckets=64, pooling=pooling)
-    moved = Intervention(pieces_off=frozenset({(first + 1, 0), (first + 1, 1)}))
-    left = TEXT.removeprefix("very ")
-    assert found.words[0].push == pytest.approx(found.log_odds - edited_odds(own, left, moved), abs=1e-5)
-    gone = edited_odds(own, TEXT.replace("good ", ""), Intervention())
-    assert found.words[2].push == pytest.approx(found.log_odds - gone, abs=1e-5)
-    edited, trained = (explain_text(each, TEXT, "integrated", "good").pushes for each in (own, plain))
-    assert abs(edited[2] - trained[2]) > 1e-4
-
-
 @pytest.mark.parametrize("silent", ["heads_off", "heads_mean"])
 def test_silenced_heads_have_no_attention_attribution(silent):
     own = reader("ndt-pm1-n3", Intervention(lambdas=((1, 1, 0.75),), **{silent: frozenset({(1, 0)})}))

@@ -372,7 +372,6 @@ EDITED = {
     "an added term": ("lexical-all-scaled", Intervention(lexical_scale=0.5, lexical_off=frozenset({1}))),
     "a factor": ("lexical-hadamard", Intervention(lexical_off=frozenset({0}))),
     "a factor at its mean": ("lexical-hadamard", Intervention(lexical_mean=frozenset({0, 1}))),
-    "pieces": ("vanilla", Intervention(pieces_off=frozenset({(0, 0), (2, 1), (2, 2)}))),
 }
 SAID = {
     "a head off": [(1, "heads", "As edited, head 1 is off.")],
@@ -392,7 +391,7 @@ SAID = {
 @pytest.mark.parametrize("name", EDITED)
 def test_stages_of_an_edited_model_equal_its_formulas_and_prediction(name):
     preset, change = EDITED[name]
-    own = reader(preset, edited=change, **({"ngram_buckets": 64} if name == "pieces" else {}))
+    own = reader(preset, edited=change)
     batch = Batch.from_arrays(to_batch(own.tokenizer.encode(TEXT)))
     with switch_to_eval(own.model):
         output, plain = (own.model(batch, trace=True, intervene=each) for each in (change, None))

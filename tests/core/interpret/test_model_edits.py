@@ -67,8 +67,6 @@ def test_a_part_is_off_or_at_its_mean_but_not_both():
 RICH = dataclasses.replace(
     PARTS,
     low=-1.0,
-    tokens=("a", "b"),
-    pieces=(("<a", "a>"), ("<b", "b>")),
     mixed=True,
     gated=2,
     lexical="add",
@@ -85,7 +83,6 @@ CHANGES = {
     "s2,s1:mean": {"lexical_off": frozenset({1}), "lexical_mean": frozenset({0})},
     "t:0.5": {"temperature": 0.5},
     "pos:shuffled": {"positions": "shuffled"},
-    "n1.2,n2.1": {"pieces_off": frozenset({(0, 1), (1, 0)})},
 }
 
 
@@ -114,7 +111,6 @@ def test_edits_round_trip_in_any_order():
         ("s:4", "a lexical term (s:0 to s:3, of a layer: s1)"),
         ("t:0", "the temperature of attention (t:0.1 to t:4)"),
         ("pos:last", "positions (pos:off, pos:shuffled)"),
-        ("n1.3", "pieces of words (n1.1, or word=piece)"),
         ("mix", "TF-IDF mixed in (mix.0)"),
     ],
 )
@@ -135,27 +131,6 @@ def test_multiplying_lexicons_are_off_or_at_their_mean_by_layer():
     assert can.parse_edits("s1:mean,s1") == Edits(lexical_off=(0,))
     assert can.read_link("s:0.5,s3,s0,s1:0") == (UNCHANGED, 4) and PARTS.read_link("s1,s1:mean") == (UNCHANGED, 2)
     check_raises(InputError, re.escape("a lexical term in each layer (s1, s1:mean)"), can.parse_edits, "s:0.5")
-
-
-def test_pieces_are_silenced_by_name_or_position():
-    twice = dataclasses.replace(RICH, tokens=("a", "b", "a"), pieces=(("<a", "a>"), ("b",), ("<a", "a>")))
-    assert twice.parse_edits("a=a>").encode_line() == "n1.2,n3.2"
-    assert twice.parse_edits("n1.1, a = a> ,a=<a") == twice.parse_edits("n1.1,n1.2,n3.1,n3.2")
-    assert twice.read_link("c=<c,a=b") == (UNCHANGED, 2)
-    check_raises(InputError, "--edit c=<c: no word 'c' in the text: a b a", twice.parse_edits, "c=<c")
-    check_raises(InputError, "'a' has no piece 'b>'; it has <a a>", twice.parse_edits, "a=b>")
-    check_raises(InputError, "--edit a=<a: this run has layers", PARTS.parse_edits, "a=<a")
-    parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
-    edits = UNCHANGED.set_pieces(1, [5, 0]).set_pieces(2, [3])
-    assert edits.encode_line() == "n2.1,n2.6,n3.4"
-    assert parts.read_link(edits.encode_line()) == (edits, 0)
-    assert (
-        edits.describe_changes()
-        == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
-    )
-    assert edits and edits.set_pieces(1, []).pieces_off == ((2, 3),)
-    assert parts.read_link("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
-    assert PARTS.read_link("n2.1") == (UNCHANGED, 1)
 
 
 HOSTILE = "l3c1:0.5 l0c1:0.5 l1c0:0.5 l1c3:0.5 l1c1:1.01 l1c1:-0.1 l1c1:nan l1c1:inf l1c1:1e9 l1c1: l٢c1:0.5"

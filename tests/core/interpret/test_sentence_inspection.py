@@ -1,6 +1,5 @@
 import dataclasses
 import json
-import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +13,7 @@ from core.interpret.sentence_inspection import (
     PADDING,
     SentenceView,
     compute_cancellation,
+    explain_missing_maps,
     inspect_text,
     to_json_data,
 )
@@ -23,7 +23,6 @@ from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
-from dashboard.inspect_html import build_page
 
 CLASSES = ("negative", "neutral", "positive")
 TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=8))
@@ -74,33 +73,19 @@ def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
     view = inspect_text(model(), TOKENIZER, CLASSES, text)
     assert view.tokens == () and sum(view.probabilities.values()) == pytest.approx(1)
     assert all(layer.combined.shape == (2, 0, 0) for layer in view.layers)
-    assert build_page(view, run="r", model="m").startswith("<!doctype html>")
 
 
-def test_the_page_of_a_text_too_long_for_maps_says_so(monkeypatch):
+def test_a_text_too_long_for_maps_has_a_reason(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
     attention = dataclasses.replace(PRESETS["ndt-pm1-n3"].model.attention, window=2)
     view = inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all")
-    assert view.too_long and "too long for maps" in build_page(view, run="r", model="m")
+    assert view.too_long and "too long for maps" in explain_missing_maps(view)
 
 
 def test_a_class_token_comes_first_and_models_without_attention_have_no_layers():
     view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
     assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
     assert inspect_text(BagOfNgrams(vocabulary=TOKENIZER.size, classes=3), TOKENIZER, CLASSES, "good").layers == ()
-
-
-@pytest.mark.slow
-def test_the_page_is_self_contained_and_escapes_typed_text():
-    text = "<script>alert('x')</script> & a good film"
-    shown = build_page(inspect_text(model(), TOKENIZER, CLASSES, text), run="<i>", model="m")
-    assert "<script>alert" not in shown and "&lt;script&gt;" in shown and "&amp;" in shown and "<i>: " not in shown
-    assert "plotly.js v" in shown and not re.findall(r"<(?:script|img|link)[^>]+(?:src|href)=", shown)
-    # 2 layers with 2 heads, 3 components and their sum each; then the weights of the components
-    assert re.findall(r'<figure aria-label="([^,.]*)', shown) == ["All heads", "All heads", "Component weights (λ)"]
-    shown = build_page(inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film"), run="r", model="m")
-    assert -1 < shown.find("67 % of the words are unknown to the run") < shown.find("<h1>")
-    assert "are unknown" not in build_page(inspect_text(model(), TOKENIZER, CLASSES, "a film"), run="r", model="m")
 
 
 @pytest.mark.slow
@@ -237,9 +222,6 @@ def test_padding_is_folded_into_the_last_row_with_its_weight(preset):
     padding = json.loads(json.dumps(to_json_data(view), allow_nan=False))["padding"]
     assert padding["places"] == LONGEST - 4
     np.testing.assert_allclose(padding["weight"], [full[:, :, 4:].sum(-1).mean(-1) for full in maps], atol=1e-6)
-    shown = build_page(view, run="r", model="m")
-    assert "[PAD] × 11 represents 11 padding tokens, which this model reads as text" in shown
-    assert f"layer 1: {padding['weight'][0][0]:.3f}, " in shown and "[CLS]" not in shown
 
 
 @EITHER
@@ -250,7 +232,6 @@ def test_full_texts_have_no_padding_and_empty_texts_only_padding(preset):
         "places": 0,
         "weight": [[0.0] * len(each.combined) for each in view.layers],
     }
-    assert "padding tokens" not in build_page(view, run="r", model="m")
     view = inspect_text(build_released(preset), SHORT, CLASSES, "")
     assert view.tokens == (f"{PADDING} × {LONGEST}",)
     for layer in view.layers:

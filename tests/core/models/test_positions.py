@@ -111,42 +111,8 @@ def test_predictions_do_not_depend_on_trace_or_batch(preset):
     assert not torch.allclose(model(batch._replace(grams=torch.zeros_like(batch.grams))).logits[0], logits[0])
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_switched_off_n_grams_add_zero_and_others_keep_their_weight(first):
-    model = make(make_config(position="none", pooling="cls" if first else "mean"))
-    batch = add_grams(example((4,)))
-    batch = batch._replace(grams=torch.arange(1, 11).remainder(BUCKETS).add(1).view(1, 1, 10).expand(1, 4, 10).clone())
-    before = model(batch, trace=True).trace
-    off = Intervention(pieces_off=frozenset({(first + 2, 3), (first + 2, 4)}))
-    after = model(batch, trace=True, intervene=off).trace
-    moved = (after.embedded - before.embedded)[0]
-    table = model.ngrams.table.weight
-    gone = (table[batch.grams[0, 2, 3] - 1] + table[batch.grams[0, 2, 4] - 1]) / 10
-    assert torch.allclose(moved[first + 2], -gone * model.scale)
-    assert not torch.cat([moved[: first + 2], moved[first + 3 :]]).any()
-    left = batch.grams[0, 2].clone()
-    left[3:5] = 0
-    assert torch.equal(after.grams[0, first + 2], left)
-    assert torch.allclose(model(batch, intervene=off).logits, model(batch, trace=True, intervene=off).logits)
-    assert torch.equal(model(batch, trace=True).trace.grams, before.grams)
-
-
-def test_texts_can_have_different_n_grams_off():
-    model, batch = make(make_config()), add_grams(example((4, 3)))
-    each = [Intervention(pieces_off=frozenset({(1, 0)})), Intervention(pieces_off=frozenset({(2, 1), (0, 0)}))]
-    together = model(batch, intervene=each).logits
-    for text, one in enumerate(each):
-        assert torch.allclose(together[text], model(batch, intervene=one).logits[text])
-    assert not torch.allclose(together, model(batch).logits)
-
-
-def test_absent_n_grams_cannot_be_switched_off():
-    model, batch = make(make_config()), add_grams(example((4,)))
-    with pytest.raises(InputError, match="token 9, n-gram 0: this text has tokens 0 to 3 and n-grams 0 to 4"):
-        model(batch, intervene=Intervention(pieces_off=frozenset({(9, 0)})))
-    plain = make(small(ModelConfig()))
-    with pytest.raises(InputError, match="this model reads no character n-grams"):
-        plain(batch, intervene=Intervention(pieces_off=frozenset({(0, 0)})))
+def test_texts_without_n_grams_are_refused():
+    model = make(make_config())
     check_raises(InputError, "these texts come without them", model, example())
 
 

@@ -17,10 +17,7 @@ from core.runs import lineage, report
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
 from core.runs.lineage import load_trained_data
 from core.runs.store import RunStore
-from core.settings import LARGEST_SEED
 from core.text.words import split_passages
-from core.training.augmentation import generate_nonsense
-from core.training.config import TrainingConfig
 
 
 @pytest.fixture(scope="module")
@@ -256,39 +253,3 @@ def test_invalid_costs_are_refused(store, tmp_path):
     shutil.rmtree(tmp_path / "mine" / "evaluation" / "validation")
     with pytest.raises(InputError, match="has no predictions of validation"):
         report.choose_thresholds(RunStore(tmp_path), record, {"positive": 2})
-
-
-LETTERS = ["a good film"]
-WHY = "its data are gone"
-
-
-@pytest.mark.slow
-def test_doubt_is_the_share_of_made_up_texts_near_the_prior(loaded):
-    prior = {"negative": 0.6, "positive": 0.4}
-    own = scale_run(loaded, 1.0, prior)
-    texts = [
-        text
-        for text in generate_nonsense(LETTERS, report.MADE_UP, report.DOUBT_SEED)
-        if loaded.tokenizer.compute_unknown_share(text) == 1
-    ]
-    said = loaded.predict(texts).logits.astype(float)
-    p = 1 / (1 + np.exp(said[:, 0] - said[:, 1]))
-    found = report.measure_doubt(own, LETTERS, WHY)
-    assert (found["rows"], found["prior"]) == (len(texts), prior) and 400 < len(texts) <= report.MADE_UP
-    assert found["near"] == pytest.approx((np.abs(p - 0.4) <= 0.10).mean(), abs=1e-9)
-
-
-@pytest.mark.slow
-def test_a_model_at_the_prior_always_shows_doubt(loaded):
-    """Without a recorded prior, it is that of the data, or uniform for balanced classes."""
-    found = report.measure_doubt(scale_run(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
-    said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
-    assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")
-    assert report.measure_doubt(scale_run(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
-    alike = report.measure_doubt(scale_run(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
-    assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
-
-
-def test_no_training_generates_the_same_made_up_texts():
-    TrainingConfig(seed=LARGEST_SEED)
-    check_raises(Exception, "seed", TrainingConfig, seed=report.DOUBT_SEED)

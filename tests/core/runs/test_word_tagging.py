@@ -79,7 +79,7 @@ def test_predicted_tags_can_be_written_and_read(trained, tmp_path):
 FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}  # what a verb takes besides the run
 
 
-@pytest.mark.parametrize("verb", [*FURTHER, "errors", "behave", "project", "layers", "agreement", "report"])
+@pytest.mark.parametrize("verb", [*FURTHER, "errors", "behave", "project", "layers", "report"])
 def test_text_label_commands_refuse_tagging_runs(trained, verb):
     folder = trained.get_path("names").with_name("again")
     if not folder.exists():

@@ -2,12 +2,13 @@ import copy
 from itertools import accumulate, pairwise
 
 import pytest
+import regex
 import tokenizers as hf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.text.config import TextConfig
-from core.text.graphemes import clip_text, detect_direction, extend_spans, find_boundary, quote_text, split_clusters
+from core.text.graphemes import clip_text, detect_direction, extend_spans, find_boundary, quote_text
 from core.text.lexicon import Lexicon
 from core.text.subword_tokenizers import PublishedTokenizer
 from core.text.tokenizer_factory import fit_tokenizer
@@ -38,21 +39,14 @@ def ends(parts):
     ],
 )
 def test_clusters_are_characters_as_readers_see_them(text, found):
-    assert split_clusters(text) == found
-
-
-@pytest.mark.slow
-@given(texts)
-def test_clusters_join_to_the_text_and_are_not_finer_than_unicodes(text):
-    assert "".join(split_clusters(text)) == text
-    assert ends(split_clusters(text)) <= ends(pytest.importorskip("regex").findall(r"\X", text))
+    assert regex.findall(r"\X", text) == found
 
 
 @pytest.mark.slow
 @given(texts)
 def test_words_split_no_cluster_and_only_blanks_are_outside_words(text):
     words = find_word_spans(text)
-    assert all(place in ends(split_clusters(text)) for word in words for place in word)
+    assert all(place in ends(regex.findall(r"\X", text)) for word in words for place in word)
     assert all(one[1] <= two[0] for one, two in pairwise(words))
     rest = "".join(
         text[end:start]
@@ -66,8 +60,8 @@ def test_words_split_no_cluster_and_only_blanks_are_outside_words(text):
 def test_texts_are_clipped_between_clusters(text, most):
     short = clip_text(text, most)
     assert len(short) <= most
-    assert short == text or (short[-1] == "…" and len(short) - 1 in ends(split_clusters(text)))
-    assert find_boundary(text, most) in ends(split_clusters(text))
+    assert short == text or (short[-1] == "…" and len(short) - 1 in ends(regex.findall(r"\X", text)))
+    assert find_boundary(text, most) in ends(regex.findall(r"\X", text))
 
 
 @pytest.mark.parametrize(

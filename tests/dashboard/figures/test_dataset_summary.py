@@ -5,20 +5,11 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from core.data.card import get_model_scores
-from core.data.config import DataConfig
-from core.data.load import load_dataset
 from dashboard.figures import dataset_summary
 from dashboard.figures.theme import DARK, LIGHT, Look
 
 TRAIN = {"negative": (30, 0.75), "positive": (10, 0.25)}
 SHARES = {"train": TRAIN, "test": {"negative": (2, 0.5), "positive": (2, 0.5)}}
-NDT = {
-    "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
-    "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
-}
-TFIDF = {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}
-KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epochs": 10, "splits": NDT}}}
 
 
 def classes(shares, dark=False):
@@ -64,38 +55,6 @@ def test_truncation_label_is_on_the_side_with_more_room(longest, side):
 @pytest.mark.parametrize(("share", "words"), [(0, "0 %"), (0.0001, "< 0.1 %"), (0.123, "12.3 %"), (1, "100.0 %")])
 def test_positive_share_is_never_shown_as_zero(share, words):
     assert dataset_summary.format_percent(share) == words
-
-
-def test_models_are_drawn_next_to_the_baseline_for_each_phenomenon():
-    table = pd.DataFrame({"phenomenon": ["<i>irony", "plain"], "tfidf": [0.1, 0.9], "a": [0.5, 1.0], "b": [0.4, 0.8]})
-    figure = dataset_summary.draw_phenomena(dataset_summary.RecordedScores(table, "", 0), Look())
-    assert [tuple(trace.x) for trace in figure.data] == [(0.1, 0.9), (0.5, 1.0), (0.4, 0.8)]
-    assert figure.data[0].marker.symbol == "circle-open"
-    assert len({trace.marker.symbol for trace in figure.data}) == 3
-    assert figure.data[1].y[0] == "&lt;i&gt;irony" and figure.layout.yaxis.autorange == "reversed"
-
-
-def test_models_have_means_with_intervals_and_phenomena_are_sorted_by_the_baseline():
-    table = dataset_summary.build_scores_table(KNOWN, {"test": 100, "challenge": 20}).set_index("Model")
-    assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson interval of 50/100
-    assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # Wilson interval of 80/100
-    assert table.loc["ndt", "Test, seeds"] == "0.700 to 0.900"
-    assert table.loc["ndt", "Unseen words"] == "0.800"
-    assert list(table.loc["tfidf-logreg", ["Test, seeds", "Challenge", "Unseen words"]]) == ["", "", ""]
-    found = {"phenomenon": ["irony", "plain"], "tfidf-logreg": [0.1, 0.9], "ndt": [1.0, 0.95]}
-    assert dataset_summary.build_phenomena_scores(KNOWN).to_dict("list") == found
-
-
-@pytest.mark.slow
-def test_recorded_scores_fit_the_present_corpus():
-    """The phenomena equal those of the data card; its fingerprint would not detect a changed corpus."""
-    dataset = load_dataset(DataConfig())
-    known = get_model_scores(dataset.fingerprint)
-    shown = dataset_summary.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
-    for split in ("test", "challenge", "everyday"):
-        scores = dataset_summary.build_phenomena_scores(known, split)
-        assert set(scores["phenomenon"]) == set(dataset.splits[split]["phenomenon"])
-        assert shown[split.capitalize()].str.match(r"^0\.\d{3} (±|\()").all()
 
 
 @pytest.mark.parametrize(

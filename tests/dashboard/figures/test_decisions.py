@@ -17,11 +17,14 @@ from dashboard.figures import decisions, threshold_curves, thresholding
 from dashboard.figures.figure import Source
 from dashboard.figures.metrics import (
     CONFUSION,
+    LENGTHS,
     ConfusionMatrix,
     count_outcomes,
+    describe_lengths,
     draw_confidence,
     draw_confusion,
     draw_phenomena,
+    score_lengths,
     score_phenomena,
 )
 from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
@@ -299,3 +302,19 @@ def test_exhibit_quotes_the_surest_error_of_each_cell(two):
         said = f"{TWO[predicted]} {probabilities[surest, predicted]:.2f}"
         assert f"\u201c&lt;b&gt;text {surest}\u201d<br>{said}" in cells[true, predicted]
     assert not any("text" in each for each in (cells[0, 0], cells[1, 1], *CONFUSION.draw(matrix, Look()).data[0].text))
+
+
+def test_lengths_are_groups_of_about_equally_many_texts_the_shortest_first():
+    sizes, hits = (2, 4, 6, 8, 10, 12), (20, 18, 16, 12, 8, 4)
+    texts = ["word " * size for size in sizes for _ in range(20)]
+    chance = np.array([float(place < right) for right in hits for place in range(20)])
+    decision = decisions.apply_threshold(np.ones(120, int), np.stack([1 - chance, chance], 1), TWO, "", 0.5)
+    table = score_lengths(decision, texts)
+    assert table["n"].tolist() == [20] * 6 and table["accuracy"].tolist() == [1, 0.9, 0.8, 0.6, 0.4, 0.2]
+    assert table["length"].tolist()[:2] == ["2 words", "3 to 4 words"]
+    said = "100 % of texts with 2 words are right, 20 % of those with 11 to 12 words"
+    assert describe_lengths(table) == f"{said}." and LENGTHS.sizes(table)["2 words"] == 20
+    assert list(LENGTHS.draw(table, Look()).data[1].x) == table["accuracy"].tolist()[::-1]
+    few = decisions.apply_threshold(np.ones(3, int), np.stack([1 - chance[:3], chance[:3]], 1), TWO, "", 0.5)
+    one = score_lengths(few, ["a b c", "a b c d", "a b c d e f g h i"])
+    assert one["length"].tolist() == ["3 to 9 words"] and describe_lengths(one).endswith("; no clear difference.")

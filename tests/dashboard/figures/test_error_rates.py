@@ -1,4 +1,4 @@
-"""Error rates by tag, found and saved slices, and next steps that the numbers support."""
+"""Error rates by tag, found and saved slices."""
 
 import numpy as np
 import pandas as pd
@@ -156,27 +156,6 @@ def test_planted_pair_is_found_with_its_numbers_and_can_be_picked(known):
     assert rates.find_slices(apply_query(known[0], "wrong", known[1])).picked == ""
     found = rates.find_slices(apply_query(known[0], "wrong", known[1])).found
     assert all(rates.format_rules(each) for each in found.slices)
-
-
-def steps(tmp_path, chance):
-    """600 rows that are wrong with this probability, given whether they ask a question."""
-    random, rows = np.random.default_rng(0), np.arange(600)
-    asks = rows % 3 == 0
-    frame = texts(rows % 2)
-    frame["text"] = [f"{text}{'?' * int(ask)}" for text, ask in zip(frame["text"], asks, strict=True)]
-    known, store = known_of(tmp_path, right_where(random.random(600) > np.where(asks, *chance), rows % 2, 0.8), frame)
-    shown = apply_query(known, "wrong", store)
-    return rates.suggest_steps(shown, rates.count_errors(shown), rates.find_slices(shown)), known.table.frame, asks
-
-
-@pytest.mark.slow
-def test_significant_tag_gives_advice_with_rates_and_chance_does_not(tmp_path):
-    found, frame, asks = steps(tmp_path, (0.5, 0.1))
-    first = found[0]
-    assert first.rules == ("wrong", "tag=question") and first.advice.startswith("Add questions")
-    rate, rest = frame["wrong"][asks].mean(), frame["wrong"][~asks].mean()
-    assert first.evidence == f"question: {100 * rate:.1f} % of 200 are wrong, {100 * rest:.1f} % of the others"
-    assert steps(tmp_path / "chance", (0.2, 0.2))[0] == []
 
 
 @pytest.fixture

@@ -6,7 +6,14 @@ import pytest
 
 from core.training.history import History
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import LIVE, draw_lambdas, draw_learning, draw_progress
+from dashboard.figures.training_curves import (
+    LIVE,
+    describe_norms,
+    draw_lambdas,
+    draw_learning,
+    draw_norms,
+    draw_progress,
+)
 from dashboard.figures.training_log import Curves, build_curves
 
 CURVES = Curves(
@@ -42,6 +49,18 @@ def test_history_is_converted_to_curves_over_epochs():
     assert curves.lambda_step == (0.0, 1.5)  # rows with a non-finite lambda are left out
     assert curves.lambdas == {(0, 1): (0.2, 0.22), (1, 1): (0.3, 0.32)}
     assert build_curves(History([], 0), 3, "accuracy", 0).step == ()
+
+
+def test_gradient_norms_are_drawn_with_their_median_and_told():
+    rows = [step(n, 0, grad_norm=norm) for n, norm in ((1, 0.5), (2, 4.0), (3, None), (4, 1.0))]
+    curves = build_curves(History(rows, 0), epochs=1, metric="accuracy", steps=4)
+    assert curves.norms == (0.5, 4.0, None, 1.0) and curves.cut_at(0.5).norms == (0.5, 4.0)
+    figure = draw_norms(curves, Look())
+    assert figure.data[0].y == curves.norms and figure.layout.yaxis.type == "log"
+    assert [shape.y0 for shape in figure.layout.shapes] == [1.0]
+    said = "The gradient has a median norm of 1.00, at most 4.00. 1 step had no finite gradient."
+    assert describe_norms(curves) == said
+    assert not any(build_curves(History([step(1, 0)], 0), 1, "accuracy", 4).norms)
 
 
 def test_epoch_length_is_estimated_and_accuracy_on_known_sentences_has_an_interval():

@@ -1,0 +1,163 @@
+"""Figures of SentiFormer's theory: attention as a kernel, labels learned by heart, accuracy over length, two maps."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.api.theory_experiments import tabulate_kernel, tabulate_markov
+from core.formatting import whole_percent
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.figure import Figure
+from dashboard.figures.subplots import Panels
+from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+
+Found = dict[str, Any]
+SHOWN = 14
+"""Most tokens of a text that are drawn."""
+
+
+def _draw_kernel(found: Found, look: Look) -> go.Figure:
+    """Draw the gates, and for each head the kernel of the first token as bars beside the model's attention as rings."""
+    t, size = look.tokens, look.scale_size
+    tokens = [f"{place}. {token}" for place, token in enumerate(map(escape_text, found["tokens"][:SHOWN]), 1)]
+    kernel, weights, maps = (np.array(found[key])[:, 0, :SHOWN] for key in ("kernel", "weights", "maps"))
+    titles = ["gate", *(f"head {head}" for head in range(1, len(maps) + 1))]
+    figure = Panels(look, [titles], height=30 * len(tokens) + 90, shared_yaxes=True, horizontal_spacing=0.02)
+    bar: dict[str, Any] = {"y": tokens, "orientation": "h", "hovertemplate": "%{y}: %{x:.3f}<extra></extra>"}
+    figure.add_bar(x=found["gates"][:SHOWN], marker={"color": t.muted}, **bar)
+    bar |= {"marker": {"color": t.accent}}
+    bar |= {"hovertemplate": "%{y}: kernel %{customdata:.3f}, share %{x:.6f}<extra></extra>"}
+    ring: dict[str, Any] = {"y": tokens, "mode": "markers", "cliponaxis": False}
+    ring |= {"marker": {"symbol": "circle-open", "size": size(10), "color": t.ink}}
+    for column, (own, share, read) in enumerate(zip(kernel, weights, maps, strict=True), 2):
+        figure.add_bar(col=column, x=share, customdata=own, **bar)
+        figure.add_scatter(col=column, x=read, hovertemplate="%{y}: attention %{x:.6f}<extra></extra>", **ring)
+    figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
+    figure.update_xaxes(range=[0, 1.06], tickvals=[0, 0.5, 1], showgrid=True)
+    return figure.build_figure()
+
+
+def _draw_memory(found: Found, look: Look) -> go.Figure:
+    """Draw the share of learned labels over the steps of each seed, and the best that word counts allow."""
+    t, size = look.tokens, look.scale_size
+    figure = Panels(look, [[""]], height=340)
+    for place, row in enumerate(found["rows"]):
+        x, y = ([point[key] for point in row["course"]] for key in ("step", "accuracy"))
+        color, name = t.categories[place], f"seed {row['seed']}"
+        hover = f"{name}, step %{{x}}: %{{y:.3f}}<extra></extra>"
+        figure.add_scatter(x=x, y=y, mode="lines", line={"color": color, "width": size(2.4)}, hovertemplate=hover)
+        end = {"x": x[-1], "y": y[-1], "xanchor": "left", "xshift": 6, "bgcolor": t.paper}
+        figure.add_annotation(**end, text=name, font={"color": color})
+    best = max(row["counts"] for row in found["rows"])
+    figure.add_hline(best, line={"color": t.ink, "dash": "dash", "width": size(1.6)})
+    told: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "right", "yanchor": "top", "yshift": -3}
+    figure.add_annotation(y=best, **told, text=f"most that word counts allow: {whole_percent(best)}")
+    figure.update_xaxes(title="training step")
+    figure.update_yaxes(title="share of labels learned", tickformat=".1f", range=[0.4, 1.03])
+    figure.update_layout(margin={"r": size(60)})
+    return figure.build_figure()
+
+
+def _draw_markov(found: Found, look: Look) -> go.Figure:
+    """Draw the accuracy of each model over the number of words; guessing is dashed."""
+    t, size, lengths = look.tokens, look.scale_size, found["lengths"]
+    figure = Panels(look, [[""]], height=380)
+    for place, (name, y) in enumerate(found["means"].items()):
+        dash = "dash" if name == "transformer" else "solid"  # the LSTM is below it
+        line = {"color": t.categories[place], "width": size(3 if min(y) > 0.9 else 2), "dash": dash}
+        marker, hover = {"size": size(9), "symbol": SYMBOLS[place]}, f"{name}, %{{x}} words: %{{y:.3f}}<extra></extra>"
+        figure.add_scatter(x=lengths, y=y, mode="lines+markers", line=line, marker=marker, hovertemplate=hover)
+    figure.add_hline(0.5, line={"color": t.ink, "dash": "dash", "width": size(1.4)})
+    heights = spread_labels([y[-1] for y in found["means"].values()], 0.045)
+    for name, height, color in zip(found["means"], heights, t.categories, strict=False):
+        beside: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
+        figure.add_annotation(y=height, **beside, text=name, font={"color": color, "size": size(14.5)})
+    figure.update_xaxes(title="words of a text, n", type="log", tickvals=lengths, ticktext=list(map(str, lengths)))
+    figure.update_yaxes(title="accuracy on the hard texts", tickformat=".2f", range=[0.36, 1.03])
+    figure.update_layout(margin={"t": 12, "r": size(120)})
+    return figure.build_figure()
+
+
+def _draw_maps(found: Found, look: Look) -> go.Figure:
+    """Draw where the class token of the hand-set transformer looks, a panel for each head."""
+    rows, t = found["maps"]["rows"], look.tokens
+    words = [f"{place}. {row['word']}" for place, row in enumerate(rows, 1)]
+    figure = Panels(look, [["head 1: first word", "head 2: last word"]], height=260, horizontal_spacing=0.05)
+    bar: dict[str, Any] = {"x": words, "marker": {"color": t.ink}, "hovertemplate": "%{x}: %{y:.4f}<extra></extra>"}
+    for column in (1, 2):
+        figure.add_bar(col=column, y=[row[f"head_{column}"] for row in rows], **bar)
+    figure.update_yaxes(range=[0, 1.05], tickvals=[0, 0.5, 1])
+    figure.update_xaxes(tickangle=-45, tickfont={"color": t.ink})
+    return figure.build_figure()
+
+
+FIGURES: dict[str, tuple[Figure[Found], ...]] = {
+    "kernel": (
+        Figure(
+            "theory-kernel",
+            "theory",
+            "Kernel smoother and attention",
+            None,
+            _draw_kernel,
+            note=lambda found: f"layer {found['layer']}, from “{found['tokens'][0]}”",
+            reading="Bar: kernel × gate, as a share of its row. Ring: attention of the model.",
+            finding=lambda found: str(found["finding"]),
+            how="$K(x_i,x_j)=\\exp(q_i\\cdot k_j/\\sqrt e)$ is computed by numpy in float64 from the model's queries "
+            "and keys (section III.B, Definition 1). The gate of eq. 4 multiplies the kernel of its key. Outputs are "
+            "means of the values with these shares, so they stay inside their hull.",
+            tables=lambda found: {"Kernel": pd.DataFrame(tabulate_kernel(found))},
+        ),
+    ),
+    "memorise": (
+        Figure(
+            "theory-memorise",
+            "theory",
+            "Random labels learned by heart",
+            None,
+            _draw_memory,
+            note=lambda found: f"{found['sequences']} sequences, {found['seconds']:.0f} s on one core",
+            reading="All sequences of 1 to 4 symbols from 4. Each has a random label.",
+            finding=lambda found: str(found["finding"]),
+            how="A transformer of one layer and two heads, width 32, feed-forward 512 (section III.C, Proposition 1). "
+            "It shows capacity on a finite domain, not that anything is learned about new sequences.",
+            tables=lambda found: {
+                "Course": pd.DataFrame([{"seed": row["seed"], **at} for row in found["rows"] for at in row["course"]])
+            },
+        ),
+    ),
+    "markov": (
+        Figure(
+            "theory-markov",
+            "theory",
+            "Accuracy by length",
+            None,
+            _draw_markov,
+            note=lambda found: f"mean of {len(found['seeds'])} seeds, {found['seconds']:.0f} s on one core",
+            reading="Texts that end with “good”: positive if the first word is “not”. Dashed: guessing.",
+            finding=lambda found: str(found["finding"]),
+            how="A text is positive if its first word is *not* and its last is *good* (section III.C, Proposition 2). "
+            "The four cases are equally frequent; *not* and *good* also stand in between, where they mean nothing. A "
+            "window of k words is a Markov model of that order. Each point is a training on fresh texts.",
+            tables=lambda found: {
+                "Accuracy": pd.DataFrame(tabulate_markov(found)),
+                "Trainings": pd.DataFrame(found["rows"]),
+            },
+        ),
+        Figure(
+            "theory-maps",
+            "theory",
+            "Weights set by hand",
+            None,
+            _draw_maps,
+            note=lambda found: f"{len(found['maps']['rows'])} words, P(positive) = {found['maps']['positive']:.3f}",
+            reading="Attention of the class token to each word.",
+            how="The weights are set, not learned: exact for every length up to 64. Head 1 looks for the largest "
+            "cosine of the recency in eq. 3, head 2 for the smallest. Their contrast shrinks with n², so scores are "
+            "multiplied by 20 000.",
+            tables=lambda found: {"Maps": pd.DataFrame(found["maps"]["rows"])},
+        ),
+    ),
+}
+"""By experiment."""
