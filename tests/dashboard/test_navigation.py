@@ -218,7 +218,7 @@ def test_each_page_with_an_exhibit_has_a_headline(app, runs, page):
 def test_a_page_without_a_finding_and_a_run_that_is_gone_say_so(app, runs):
     app = opened(app, "data", run="finished", present="1")
     assert strip(app)["at"] == -1 and 's-finding" aria-live' not in words(app)
-    assert "Data cannot be presented" in words(app) and "Papers, Attention and Train can. Press →" in words(app)
+    assert "Data cannot be presented" in words(app) and "Papers and Train can. Press →" in words(app)
     assert "Its run “gone” is gone." in text_of(opened(app, "errors", run="gone", present="1"))
     shown = text_of(opened(app, "performance", run="finished", split="nope", present="1"))
     assert "“nope” is not a split of this run" in shown and "It has validation and test." in shown

@@ -81,7 +81,7 @@ def test_several_texts_are_edited_at_their_own_positions_and_a_file_without_any(
     file = tmp_path / "texts.txt"
     file.write_text("never dull\n")
     code, _, err = cli("predict", run, "--data", file, "--edit", "g1.3:0")
-    assert code == 2 and "--edit g1.3:0: this run has" in err
+    assert code == 2 and "--edit g1.3:0: this names a word of one text" in err
 
 
 @pytest.mark.parametrize("verb", ["predict", "inspect", "explain", "flip"])

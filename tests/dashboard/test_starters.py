@@ -22,7 +22,7 @@ TRAINED = Path(__file__).resolve().parents[2] / "trained"
 STARTERS = sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json"))
 SAID = {
     "runs": "inceptive-16",
-    "data": "Scores of models",
+    "data": ">Baselines</h2>",
     "train": "finished after",
     "performance": "3\u202f202 are wrong",
     "errors": " wrong",

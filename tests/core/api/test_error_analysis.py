@@ -170,7 +170,6 @@ def test_report_is_one_json_object_and_a_file(cli, tmp_path):
     [
         (("gone",), "gone"),
         (("one", "--split", "dev"), "no predictions of a split 'dev'"),
-        (("one", "--codes", "nobody"), "--codes 'nobody'"),
         (("one", "--to", "/no/such/folder/one.html"), "no such folder"),
     ],
 )

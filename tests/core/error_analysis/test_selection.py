@@ -161,7 +161,7 @@ def test_stored_selections_are_limited(store, monkeypatch):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["wrong", "true=bad", "predicted=so so"], "wrong, true bad, predicted so so"),
+        (["wrong", "true=bad", "predicted=so so"], "wrong, label bad, predicted so so"),
         (
             ["predicted!=good", "margin<0.2", "p_predicted=0.5..0.9"],
             "predicted not good, margin < 0.2, P(predicted class) 0.5 to 0.9",

@@ -51,11 +51,6 @@ def test_run_of_the_model_is_linked(opened):
     assert app.session_state[state.RUN] == "finished" and "16 are wrong:" in words(app)
 
 
-def test_suggested_experiments_are_listed_only_if_they_have_an_effect(opened):
-    rows = table(opened(model="lexical-all"), "Experiments suggested for lexical-all")
-    assert "model.attention.learn_strength=true" in rows["set"].tolist()
-
-
 def test_deviations_from_the_paper_are_listed_if_there_are_any(opened):
     app = opened(model="tweet-v8-p2")
     assert "Differences from the paper" in words(app)
