@@ -61,14 +61,9 @@ def as_words(values: pd.Series) -> pd.Series:
 def clean_label(word: str) -> str:
     """Clean a label: NFC, no invisible characters or outer blanks, `1` for `1.0`; empty if it marks a missing value."""
     seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
-    if is_missing(seen):
+    if seen.strip() in MISSING:
         return ""
     return seen.partition(".")[0] if _WHOLE.fullmatch(seen) else seen
-
-
-def is_missing(cell: str) -> bool:
-    """Return whether a table cell marks a missing value as databases and spreadsheets do, such as `NULL`."""
-    return cell.strip() in MISSING
 
 
 def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:

@@ -99,7 +99,9 @@ def show_form(offer: Callable[[], None]) -> None:
         rows = count_uncut_rows(draft.config, records, counts)
         _show_plan(draft, plan.describe_size(size), plan.describe_time(time, draft.config), rows)
     show_summary(plan.describe_cost(draft.model, size, time, draft.config))
-    _show_removed_rows(draft.config)
+    with explain_refusal("This training would be refused"):
+        for note in data.describe_removed_rows(draft.config):
+            show_caption(as_sentence(note))
     _show_model(draft.config, size)
 
 
@@ -133,24 +135,6 @@ def _follow_settings() -> None:
         state.set_value(state.SETTING + name, value)
     for switch in (state.RECIPE, state.ALONG):
         state.follow_switch(switch)
-
-
-def _show_removed_rows(config: RunConfig) -> None:
-    with explain_refusal("This training would be refused"):
-        for note in data.describe_removed_rows(config):
-            show_caption(as_sentence(note))
-
-
-def _show_examples_switch() -> None:
-    n = len(data.list_examples())
-    st.toggle(
-        f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
-        key=state.ALONG,
-        persist_state="session",
-        disabled=not n,
-        help="They join only the training split; no metric includes them (data.examples). "
-        + ("Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"),
-    )
 
 
 def _make_draft() -> Draft:
@@ -242,7 +226,15 @@ def show_settings(defaults: RunConfig) -> None:
         )
         pick_start(state.SETTING + START)
         show_recipe_switch(state.RECIPE, RECIPE_MORE)
-        _show_examples_switch()
+        n = len(data.list_examples())
+        st.toggle(
+            f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
+            key=state.ALONG,
+            persist_state="session",
+            disabled=not n,
+            help="They join only the training split; no metric includes them (data.examples). "
+            + ("Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"),
+        )
     for room, title in ROOMS.items():
         names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
         show_fields(title, [SETTINGS[name] for name in names], defaults)
