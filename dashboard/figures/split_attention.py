@@ -12,14 +12,7 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import (
-    AttentionAnalysis,
-    AttentionMaps,
-    PartEffects,
-    PartImportance,
-    WordEffects,
-    compare_deviation,
-)
+from core.runs import attention_files
 from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
@@ -62,20 +55,20 @@ def has_maps(record: RunRecord) -> bool:
 
 def read_maps(source: Source) -> SplitAttention:
     """Read the measures of a run's maps; NotAvailable: not computed yet, or no attention."""
-    return _read(source, AttentionMaps)
+    return _read(source, attention_files.AttentionMaps)
 
 
 def read_importance(source: Source) -> SplitAttention:
     """Read what silencing each part costs; NotAvailable: not computed yet, or no attention."""
-    return _read(source, PartImportance)
+    return _read(source, attention_files.PartImportance)
 
 
-def _read(source: Source, analysis: type[AttentionAnalysis]) -> SplitAttention:
+def _read(source: Source, analysis: type[attention_files.AttentionAnalysis]) -> SplitAttention:
     record, split = source.record, source.split or "test"
     if not has_maps(record):
         raise NotAvailable(f"{record.preset} has no attention")
     found = None
-    if analysis is PartImportance:  # with each component in each head, if that was asked for
+    if analysis is attention_files.PartImportance:  # with each component in each head, if that was asked for
         found = source.reader.read_attention(analysis, record, split, each_map=True)
     found = found or source.reader.read_attention(analysis, record, split)
     if found is None:
@@ -322,11 +315,11 @@ DISTANCE = _make_figure(
 def list_compared(source: Source) -> list[str]:
     """List the runs whose stored maps of the same texts have a class token, for a comparison; the empty one first."""
     record, split, found = source.record, source.split or "test", [""]
-    own = source.reader.read_attention(AttentionMaps, record, split) or {"by_text": []}
+    own = source.reader.read_attention(attention_files.AttentionMaps, record, split) or {"by_text": []}
     for other in source.reader.list_runs():
         same = other.run != record.run and other.config.data.name == record.config.data.name
         if same and other.status == "done" and other.task != "tokens" and has_maps(other):
-            stored = source.reader.read_attention(AttentionMaps, other, split) or {"by_text": []}
+            stored = source.reader.read_attention(attention_files.AttentionMaps, other, split) or {"by_text": []}
             found += [other.run] if stored["by_text"] and len(stored["by_text"]) == len(own["by_text"]) else []
     return found
 
@@ -340,9 +333,11 @@ def read_deviation(source: Source) -> SplitAttention:
     if not other:
         return shown
     record = next(each for each in source.reader.list_runs() if each.run == other)
-    found = source.reader.read_attention(AttentionMaps, record, shown.split)
+    found = source.reader.read_attention(attention_files.AttentionMaps, record, shown.split)
     assert found is not None  # listed
-    return replace(shown, found={**shown.found, "deviation": compare_deviation(shown.found, found)}, measure=other)
+    return replace(
+        shown, found={**shown.found, "deviation": attention_files.compare_deviation(shown.found, found)}, measure=other
+    )
 
 
 def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
@@ -549,7 +544,7 @@ class RankedWords:
 
 def read_words(source: Source) -> RankedWords:
     """Read the words of a split by their effect on the chosen class; NotAvailable: not computed yet, or none."""
-    shown = _read(source, WordEffects)
+    shown = _read(source, attention_files.WordEffects)
     rows = [row for row in shown.found["rows"] if row["class"] == source.get_choice(WORD_CLASS)]
     if not rows:
         raise NotAvailable("no word is in enough texts")
@@ -615,7 +610,7 @@ def build_effects_table(shown: SplitAttention) -> IntervalTable:
 EFFECTS_OF_PARTS = _make_figure(
     "effects",
     "Does it matter?",
-    lambda source: _read(source, PartEffects),
+    lambda source: _read(source, attention_files.PartEffects),
     build_effects_table,
     note=lambda shown: f"{shown.n}, accuracy {number(shown.found['accuracy'])}",
     reading="Changed minus trained. Ring: no clear difference.",

@@ -24,14 +24,7 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import model_plan as plan
 from dashboard.figures.model_plan import ModelDiagram
-from dashboard.widgets.fields import (
-    get_recipe,
-    pick_dataset,
-    pick_preset,
-    pick_start,
-    show_model,
-    show_recipe_switch,
-)
+from dashboard.widgets import fields as form_fields
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import as_sentence, explain_refusal, show_problem, show_refusal, show_summary
 from dashboard.widgets.options import choose_sections
@@ -69,8 +62,8 @@ def show_form(offer: Callable[[], None]) -> None:
     """
     _follow_settings()
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
-        pick_preset(MODEL, help="The Models page shows how each is built")
-        pick_dataset(more="; the Data page shows its content")
+        form_fields.pick_preset(MODEL, help="The Models page shows how each is built")
+        form_fields.pick_dataset(more="; the Data page shows its content")
         bound: dict[str, Any] = {"key": state.LENGTH, "bind": "query-params", "required": True}
         st.segmented_control("Length", list(LENGTHS), default=LENGTH, help=LENGTH_HELP, **bound)
         st.button("Start training", type="primary", on_click=_start_training, key="start")
@@ -168,7 +161,7 @@ def _list_defaults(along: dict[str, Any]) -> RunConfig:
 
 
 def _get_recipe() -> str:
-    return get_recipe(state.get_value(state.RECIPE, False))
+    return form_fields.get_recipe(state.get_value(state.RECIPE, False))
 
 
 def _make_settings(source: str) -> dict[str, Any]:
@@ -202,7 +195,7 @@ def _show_model(config: RunConfig, size: Size | None) -> None:
     """Show the composed model as a diagram and as equations."""
     vocabulary = size.vocabulary if size else config.text.max_vocab
     made = ModelDiagram(list_parts(config.model, vocabulary=vocabulary, classes=2), "composed")
-    show_model("composed", config.model, made)
+    form_fields.show_model("composed", config.model, made)
 
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
@@ -224,8 +217,8 @@ def show_settings(defaults: RunConfig) -> None:
             help="Letters, digits, dots and dashes; a taken name gets a number",
             width=360,
         )
-        pick_start(state.SETTING + START)
-        show_recipe_switch(state.RECIPE, RECIPE_MORE)
+        form_fields.pick_start(state.SETTING + START)
+        form_fields.show_recipe_switch(state.RECIPE, RECIPE_MORE)
         n = len(data.list_examples())
         st.toggle(
             f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
