@@ -228,7 +228,6 @@ def flip(
     allowed, record = found.allowed, loaded.record
 
     def describe_flip(flipped: interpret.counterfactual.Flip) -> dict[str, Any]:
-        """Return a counterfactual text with its prediction and its deleted or replaced words."""
         said = build_answer(record, flipped.probabilities)
         return {"text": flipped.text, **said, "moves": list(map(_describe_move, flipped.moves))}
 

@@ -87,7 +87,6 @@ def generate_command(command: str) -> Callable[..., None]:
     (about, arguments, listeners), signature = _read_arguments(verb), inspect.signature(verb)
 
     def call_verb(context: typer.Context, second_text: str | None = None, as_json: bool = False, **given: Any) -> None:
-        """Call the API function with the typed values and print its result."""
         _refuse_company(context, arguments, given)
         values = {each.name: _parse_value(each, given[each.name], second_text) for each in arguments}
         with contextlib.ExitStack() as stack:

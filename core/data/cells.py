@@ -112,7 +112,6 @@ def _write_csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
         table.writerow(map(escape_formula, schema.names))
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write the rows of a batch as lines of the CSV."""
             columns = ([_format_cell(value) for value in column.to_pylist()] for column in batch.columns)
             table.writerows(zip(*columns, strict=True))
 
@@ -135,7 +134,6 @@ def _write_json_lines(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8", newline="") as stream:
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write each row of a batch as a line of JSON."""
             for row in batch.to_pylist():
                 row |= {name: json.loads(row[name]) for name in nested if row[name] is not None}
                 plain = {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN

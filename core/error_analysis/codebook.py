@@ -416,7 +416,6 @@ def _choose_sample(coded: Annotations, found: Sequence[Sample]) -> tuple[Sample,
     """Return the largest fully coded sample, or else the most coded one; and whether it is fully coded."""
 
     def compute_share(sample: Sample) -> float:
-        """Return the share of a sample's sentences that are coded."""
         return sum(key in coded.given for key in sample.keys) / max(1, len(sample.keys))
 
     whole = [sample for sample in found if sample.keys and compute_share(sample) == 1]

@@ -137,7 +137,6 @@ class Experiment(Events):
         examples, doubt = self._add_teacher(dataset, _build_examples(dataset, TRAIN, tokenizer))
 
         def score_logits(labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
-            """Compute the metrics of predicted logits on the validation split."""
             chances = compute_probabilities(logits, dataset.task).numpy()
             return metrics.evaluate(labels, chances, dataset.task, ordered=dataset.ordered)
 

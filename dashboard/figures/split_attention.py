@@ -220,7 +220,6 @@ def build_mass_table(shown: SplitAttention) -> IntervalTable:
     rows = [row for row in shown.found["mass"] if "uniform" in row["control"] and row["value"] is not None]
 
     def divide(row: Row) -> float:
-        """Return the mass as a multiple of that of uniform attention."""
         return float(row["value"] / max(row["control"]["uniform"]["value"], 1e-9))
 
     rows.sort(key=findings.compute_least_preference, reverse=True)
@@ -556,7 +555,6 @@ def build_words_table(shown: RankedWords) -> IntervalTable:
     ends = [*shown.rows[: SHOWN // 2], *shown.rows[SHOWN // 2 :][-SHOWN // 2 :]]
 
     def mark(row: Row) -> Mark:
-        """Mark the mean effect of a word; grey if its interval contains 0."""
         low, high = _find_ends(row)
         return Mark(row["value"], low, high, tie=low is None or high is None or low <= 0 <= high)
 
