@@ -18,7 +18,7 @@ from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import Panels
+from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 PAGE = "attention"
@@ -346,17 +346,12 @@ def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
     for col, name in enumerate(names, 1):
         own = [row for row in rows if row["measure"] == name and row["value"] is not None]
         x = [row["layer"] for row in own]
-        ends = [_find_ends(row) for row in own]
-        bars = {
-            "type": "data",
-            "symmetric": False,
-            "array": [(high or row["value"]) - row["value"] for row, (_, high) in zip(own, ends, strict=True)],
-            "arrayminus": [row["value"] - (low or row["value"]) for row, (low, _) in zip(own, ends, strict=True)],
-        }
+        values = [row["value"] for row in own]
+        bars = make_whiskers(values, [row["interval"] or [row["value"]] * 2 for row in own], look.scale_size(1.4))
         controls = [row["control"]["untrained"]["value"] for row in own]
         line, dashed = {"color": t.ink}, {"color": t.muted, "dash": "dash"}
         about: dict[str, Any] = {"x": x, "col": col, "showlegend": col == 1}
-        figure.add_scatter(**about, y=[row["value"] for row in own], name="this run", line=line, error_y=bars)
+        figure.add_scatter(**about, y=values, name="this run", line=line, error_y=bars)
         figure.add_scatter(**about, y=controls, name="untrained", mode="lines", line=dashed)
         if compared := [row for row in own if row.get("against", {}).get("value") is not None]:
             about["x"], dotted = [row["layer"] for row in compared], {"color": t.accent, "dash": "dot"}
