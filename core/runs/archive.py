@@ -101,14 +101,7 @@ def import_run(store: RunStore, source: Path) -> str:
     source = resolve_path(str(source), HERE, folders=True)
     if source.is_dir():
         with _make_temp_folder(store, make_slug(source.absolute().name)) as landing:
-            files = list(_find_known_files(source))
-            if RECORD not in dict(files):
-                raise InputError(f"{source}: has no {RECORD}, so it is no run directory")
-            if sum(path.stat().st_size for _, path in files) > LIMIT:
-                raise InputError(f"{source}: takes more than {LIMIT // 1024**2} MB, more than a run has")
-            for inside, path in files:
-                (landing / inside).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, landing / inside)
+            _copy_folder(source, landing)
             return _move_into_store(store, landing)
     try:
         with source.open("rb") as stream:
@@ -207,6 +200,17 @@ def _unpack_files(
                 if left < 0:
                     raise InputError(f"{name}: {_explain_too_large()}")
                 out.write(block)
+
+
+def _copy_folder(source: Path, landing: Path) -> None:
+    files = list(_find_known_files(source))
+    if RECORD not in dict(files):
+        raise InputError(f"{source}: has no {RECORD}, so it is no run directory")
+    if sum(path.stat().st_size for _, path in files) > LIMIT:
+        raise InputError(f"{source}: takes more than {LIMIT // 1024**2} MB, more than a run has")
+    for inside, path in files:
+        (landing / inside).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, landing / inside)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,15 @@ from core import json_store
 from core.atomic import write_text
 from core.exceptions import DataError, RunDamaged, SentiscopeError
 from core.paths import ELSEWHERE, read_regular
-from core.runs import backbones
+from core.runs.backbones import (
+    FAMILIES,
+    SMALL,
+    Backbone,
+    check_installed,
+    find_backbone,
+    find_run_backbone,
+    is_supported,
+)
 from core.runs.record import CHECKPOINT
 
 if TYPE_CHECKING:
@@ -46,7 +54,7 @@ class BackboneRecord:
     version: int = field(default=VERSION)
 
     @classmethod
-    def from_backbone(cls, backbone: backbones.Backbone) -> BackboneRecord:
+    def from_backbone(cls, backbone: Backbone) -> BackboneRecord:
         """Return the record that a run stores of a pretrained encoder: name, folder, digests, architecture."""
         return cls(backbone.name, str(backbone.folder.absolute()), backbone.hash_weights(), backbone.architecture)
 
@@ -55,10 +63,10 @@ class BackboneRecord:
         """Read `backbone.json` of a run directory; RunDamaged: it is missing or cannot be read."""
         path = folder / BACKBONE
         try:
-            found = json_store.read(path, cls, limit=backbones.SMALL)
+            found = json_store.read(path, cls, limit=SMALL)
         except FileNotFoundError:
             raise RunDamaged(f"{path}: missing; without it the parts of the model are unknown") from None
-        if found.version != VERSION or not backbones.is_supported(found.architecture):
+        if found.version != VERSION or not is_supported(found.architecture):
             raise RunDamaged(f"{path}: was written by another Sentiscope")
         if lead := [file for file in found.files if Path(file).name != file]:
             raise RunDamaged(f"{path}: {lead[0]!r:.60} is not the name of a weight file")
@@ -66,7 +74,7 @@ class BackboneRecord:
 
     def check(self, model: ModelConfig, run: str) -> None:
         """Refuse a `backbone.json` whose sizes differ from the run's settings, as an imported file may be wrong."""
-        known, family = self.architecture, backbones.FAMILIES[self.architecture["model_type"]]
+        known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
         own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
         tables = [known.get(name, 1) for name in TABLES]
         sane = all(type(rows) is int and 0 < rows <= LARGEST_TABLE for rows in tables)
@@ -85,10 +93,10 @@ class BackboneRecord:
         """Return the encoder's record as JSON text, the content of `backbone.json`."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
-    def find_backbone(self, run: str) -> backbones.Backbone:
+    def find_backbone(self, run: str) -> Backbone:
         """Return the pretrained encoder with exactly the recorded weights; RunDamaged: not found, or other sizes."""
-        found = backbones.find_run_backbone(self.name, self.folder, self.files, run)
-        own = backbones.FAMILIES[self.architecture["model_type"]]
+        found = find_run_backbone(self.name, self.folder, self.files, run)
+        own = FAMILIES[self.architecture["model_type"]]
         for name in ("model_type", *TABLES, own.width, own.layers, own.heads, own.ff_width):
             if found.architecture.get(name) != self.architecture.get(name):
                 raise RunDamaged(f"{BACKBONE} of run '{run}': {name} is not that of {found.folder}")
@@ -112,7 +120,7 @@ def strip_location(name: str) -> str:
     return ELSEWHERE + (last if last.strip(".") else "a folder")
 
 
-def resolve_backbone(name: str, folder: Path) -> tuple[BackboneRecord, backbones.Backbone]:
+def resolve_backbone(name: str, folder: Path) -> tuple[BackboneRecord, Backbone]:
     """Return the pretrained encoder of a training: the recorded one, or else one found now, which is then recorded.
 
     Raises RunDamaged if a resumed training lacks its encoder, and InputError if no encoder can be used.
@@ -121,7 +129,7 @@ def resolve_backbone(name: str, folder: Path) -> tuple[BackboneRecord, backbones
     if (folder / BACKBONE).is_file() and (folder / CHECKPOINT).is_dir():
         known = BackboneRecord.read(folder)
         return known, known.find_backbone(folder.name)
-    backbone = backbones.find_backbone(name)
+    backbone = find_backbone(name)
     backbone.check()
     known = BackboneRecord.from_backbone(backbone)
     known.write(folder)
@@ -200,16 +208,14 @@ def _read_model(hf: Any, folder: Path, config: Any) -> Any:
     return model
 
 
-def read_tokenizer(backbone: backbones.Backbone) -> PublishedTokenizer:
+def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
     """Read the tokenizer of a pretrained encoder; DataError: unreadable, NotAvailable: it needs transformers."""
     from core.text.subword_tokenizers import PublishedTokenizer, convert_panics
 
     path = backbone.tokenizer
     try:
         if path is not None:
-            return PublishedTokenizer(
-                read_regular(path, backbones.SMALL).decode("utf-8"), backbone.longest, backbone.name
-            )
+            return PublishedTokenizer(read_regular(path, SMALL).decode("utf-8"), backbone.longest, backbone.name)
         with _silence_transformers() as hf, convert_panics():
             made = hf.AutoTokenizer.from_pretrained(backbone.folder, local_files_only=True, trust_remote_code=False)
             return PublishedTokenizer(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
@@ -222,7 +228,7 @@ def read_tokenizer(backbone: backbones.Backbone) -> PublishedTokenizer:
 @contextlib.contextmanager
 def _silence_transformers() -> Iterator[Any]:
     """Yield the transformers library with its log messages and progress bars silenced."""
-    backbones.check_installed()
+    check_installed()
     import transformers as hf
 
     library = logging.getLogger("transformers")

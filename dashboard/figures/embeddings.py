@@ -7,7 +7,16 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.error_analysis.clusters import FoundGroups
-from core.evaluation import projection
+from core.evaluation.projection import (
+    METHODS,
+    NAMES,
+    NEIGHBORS,
+    ROWS,
+    Method,
+    Projection,
+    ProjectionConfig,
+    estimate_density,
+)
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number, whole_percent
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
@@ -22,15 +31,15 @@ from dashboard.figures.theme import Look
 HOVERED = 5_000  # most points with hover texts; the texts of more points would be larger than the figure
 TOOLS = ("lasso2d", "select2d", "zoom2d", "pan2d", "resetScale2d")
 WORDS = 70  # most characters of a sentence in its hover text
-BY_NAME: dict[str, projection.Method] = {projection.NAMES[method]: method for method in projection.METHODS}
+BY_NAME: dict[str, Method] = {NAMES[method]: method for method in METHODS}
 DIMENSIONS_BY_NAME = {"2-D": 2, "3-D": 3}
-READING: dict[projection.Method, str] = {
+READING: dict[Method, str] = {
     "pca": "Each point is a sentence, drawn along the directions of largest variance.",
     "tsne": "Each point is a sentence; neighbours are similar. Cluster sizes and gaps mean nothing.",
     "umap": "Each point is a sentence; neighbours are similar. Distances between clusters mean little.",
 }
 FIELD = " Lines enclose 10, 30, 50, 70 and 90 % of the points."
-HOW: dict[projection.Method, str] = {
+HOW: dict[Method, str] = {
     "pca": "{}, centred, on their first principal axes (singular value decomposition, exact). A new sentence is placed "
     "exactly.",
     "tsne": "openTSNE. {}: perplexity 30 (less for few sentences), exact neighbours, started from PCA, one seed. "
@@ -51,7 +60,7 @@ def write_hover_texts(points: pd.DataFrame) -> list[str]:
     ]
 
 
-def name_axes(made: projection.Projection, config: projection.ProjectionConfig) -> list[str]:
+def name_axes(made: Projection, config: ProjectionConfig) -> list[str]:
     """Return the axis titles of an embedding map: PCA components with variance, else empty titles."""
     if not made.explained:
         return [""] * config.dimensions
@@ -59,12 +68,12 @@ def name_axes(made: projection.Projection, config: projection.ProjectionConfig) 
     return [f"component {i}, {100 * share:.0f} % {of}".rstrip() for i, share in enumerate(made.explained, start=1)]
 
 
-def name_map(config: projection.ProjectionConfig) -> str:
+def name_map(config: ProjectionConfig) -> str:
     """Return the name of an embedding map by its settings, such as `t-SNE, 2-D`."""
-    return f"{projection.NAMES[config.method]}, {config.dimensions}-D"
+    return f"{NAMES[config.method]}, {config.dimensions}-D"
 
 
-def compute_map_stats(made: projection.Projection, config: projection.ProjectionConfig, width: int) -> list[Stat]:
+def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[Stat]:
     """Return the numbers that show how far an embedding map can be trusted, such as the variance shown."""
     quality, n = made.quality, len(made.quality.rows)
     stats = []
@@ -72,13 +81,13 @@ def compute_map_stats(made: projection.Projection, config: projection.Projection
         for name, samples in ((f"{width}-D original", quality.space), (name_map(config), quality.plane)):
             stats.append(Stat(f"Silhouette, {name}", float(samples.mean()), (-1.0, 1.0), n))
     if quality.preserved is not None:
-        stats.append(Stat(f"{projection.NEIGHBORS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
+        stats.append(Stat(f"{NEIGHBORS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
     if made.explained:
         stats.append(Stat("Variance shown", sum(made.explained), (0.0, 1.0), len(made.rows)))
     return stats
 
 
-def build_point_table(made: projection.Projection, points: pd.DataFrame) -> pd.DataFrame:
+def build_point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
     """Return an embedding map as a table with a row per point: row number, coordinates, silhouettes, and its data."""
     table = pd.DataFrame({"row": made.rows, **dict(zip("xyz", made.places.T, strict=False))})
     if not made.quality.reason:
@@ -100,9 +109,9 @@ DIMENSIONS = QuietOption(
 SENTENCES = QuietOption(
     "rows",
     "Sentences",
-    lambda source: ["1000", str(projection.ROWS), "10000"],
+    lambda source: ["1000", str(ROWS), "10000"],
     "A seeded sample with the class shares of the split; ten thousand take some minutes",
-    usual=lambda source: str(projection.ROWS),
+    usual=lambda source: str(ROWS),
 )
 COLOR = QuietOption("colour", "Colour", lambda source: source.reader.list_colorings(source.record, source.split))
 """The note of a map has its colouring and n, so `words` is empty."""
@@ -134,7 +143,7 @@ class SentenceMap:
     """Sentences of a split on an embedding map, with its colouring, search and markers."""
 
     files: MapFiles
-    made: projection.Projection
+    made: Projection
     placed: pd.DataFrame  # the texts on it, in the order of the map
     total: int  # texts of the split
     color: str
@@ -155,7 +164,7 @@ class SentenceMap:
         return tuple(self.made.rows[find_matches(self.placed, self.find)].tolist())
 
     @property
-    def config(self) -> projection.ProjectionConfig:
+    def config(self) -> ProjectionConfig:
         """Return the projection settings of an embedding map."""
         return self.files.config
 
@@ -167,12 +176,12 @@ def find_matches(points: pd.DataFrame, find: str) -> np.ndarray:
     return found & bool(wanted)
 
 
-def read_map_config(source: Source) -> projection.ProjectionConfig:
+def read_map_config(source: Source) -> ProjectionConfig:
     """Return the chosen settings of an embedding map (for PCA, the number of texts cannot be chosen)."""
     method, dimensions = BY_NAME[str(source.get_choice(METHOD))], DIMENSIONS_BY_NAME[str(source.get_choice(DIMENSIONS))]
-    rows = projection.ROWS if method == "pca" else int(source.get_choice(SENTENCES))
+    rows = ROWS if method == "pca" else int(source.get_choice(SENTENCES))
     space = str(source.get_choice(SPACE))
-    return projection.ProjectionConfig(method, dimensions, rows, space="" if space == HEAD else space)
+    return ProjectionConfig(method, dimensions, rows, space="" if space == HEAD else space)
 
 
 def read_map(source: Source) -> SentenceMap:
@@ -211,11 +220,7 @@ def _draw_map(shown: SentenceMap, look: Look) -> go.Figure:
         groups = embedding_map.color_points(
             shown.placed, shown.color, shown.classes, look.tokens, ordered=shown.ordered
         )
-    found, wanted, density = (
-        shown.found_rows,
-        shown.find.strip(),
-        projection.estimate_density(places) if shown.density else None,
-    )
+    found, wanted, density = shown.found_rows, shown.find.strip(), estimate_density(places) if shown.density else None
     upon = MapOverlays(shown.marked, found, wanted, shown.near, shown.center, shown.typed, names, density)
     return embedding_map.draw_map(places, rows, words, groups, axes, look, upon)
 
@@ -239,8 +244,8 @@ def describe_quality(shown: SentenceMap) -> str:
     """Describe in a sentence how many of each sentence's nearest neighbours an embedding map keeps."""
     kept, n = shown.made.quality.preserved, count(len(shown.made.rows))
     if kept is None:
-        return f"A map of {n} sentences by {projection.NAMES[shown.config.method]}."
-    whose = f"the {projection.NEIGHBORS} nearest neighbours of each of {n} sentences"
+        return f"A map of {n} sentences by {NAMES[shown.config.method]}."
+    whose = f"the {NEIGHBORS} nearest neighbours of each of {n} sentences"
     return f"Of {whose}, {whole_percent(kept)} are also near it on this map."
 
 
