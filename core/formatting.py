@@ -36,8 +36,9 @@ def format_exact(value: float) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """Format a difference with its sign, `+0.12`; a value that is rounded to zero has no minus."""
-    return f"{value:+z.{digits}f}".replace("-", MINUS)
+    """Format a difference with its sign, `+0.12`; a value that is rounded to zero has no sign."""
+    text = f"{value:+z.{digits}f}".replace("-", MINUS)
+    return text if text.strip("+0.") else text[1:]
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -66,7 +66,7 @@ class Yardsticks(Analysis[dict[str, Any]]):
         "Measure TF-IDF",
         "Fitting TF-IDF with logistic regression",
         "TF-IDF could not be measured",
-        "Takes up to some minutes; the result is stored.",
+        "Takes a few minutes; the result is stored.",
     )
 
     @classmethod

@@ -56,7 +56,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         "Evaluate",
         "Evaluating",
         "The run could not be evaluated",
-        "This trains nothing. It matches labels with classes, and counts rows seen in training.",
+        "Test this model on other labelled data; nothing is trained.",
     )
 
     @classmethod

@@ -30,7 +30,7 @@ class DataConfig:
     text: str = setting("", help="Name (or 0-based number, without a header) of the text column; empty: guessed.")
     label: str = setting("",
         help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed.")
-    pair: str = setting("",
+    pair: str = setting("", "second text",
         help="Name (or number) of the column of second texts, where each row is a pair; `none`: texts are single; "
         "empty: found by names such as sentence1 and sentence2.")
     separator: str = setting("",
@@ -62,9 +62,9 @@ class DataConfig:
     limit: int = setting(0,
         help="Keep this many training rows (seeded, stratified); 0: all. Validation and test stay whole.",
         within=(0, 1_000_000_000))
-    apart: str = setting("",
+    apart: str = setting("", "excluded sets",
         help="Registered data sets, with commas between, whose texts beyond train are left out of the training split.")
-    add: str = setting("",
+    add: str = setting("", "extra data",
         help="Registered data sets, with commas between, whose training texts join the training split; nothing is "
         "judged on them, but the temperature is fitted on their validation rows too.")
     add_limit: int = setting(0,
@@ -85,7 +85,7 @@ class DataConfig:
     split_rule: int = setting(2,
         help="How rows are cut where the data have no splits: 2: by the classes of the file, a class of three rows or "
         "more in every split; 1, of older runs: after data.rename, by the order of the classes.", within=(1, 2))
-    lineage: str = setting("",
+    lineage: str = setting("", "earlier data",
         help="Files of digests of the texts that the run's start and teacher learned from; such texts leave validation "
         "and test. A training fills it in.")
     # fmt: on

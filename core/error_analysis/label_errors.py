@@ -178,8 +178,8 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
         "Find label errors",
         "Finding label errors",
         "The labels could not be checked",
-        "Models that were not fitted on a sentence check its label. TF-IDF is fitted six times, which takes up to "
-        "some minutes; the result is stored.",
+        "Models that were not fitted on a sentence check its label. TF-IDF is fitted six times, which takes a "
+        "few minutes; the result is stored.",
     )
 
     @property

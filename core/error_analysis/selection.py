@@ -152,7 +152,7 @@ BETWEEN = ";"
 _SPLIT = "split="
 _PIECE = re.compile(r"(?:[^;\\]|\\.|\\$)*", re.DOTALL)
 _OUTCOMES = {"wrong", "right", "p_true", *SEVERAL}  # Rules that may determine alone whether a prediction is right
-_NAMES = {"p_true": "P(true class)", "p_predicted": "P(predicted class)"}
+_NAMES = {"true": "label", "p_true": "P(true class)", "p_predicted": "P(predicted class)"}
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def match_selection(
 
 
 def describe_selection(clauses: Sequence[Clause], group: PickedRows | None = None) -> str:
-    """Describe a selection of sentences in words, such as `wrong, true negative, with “not”`."""
+    """Describe a selection of sentences in words, such as `wrong, label negative, with “not”`."""
     said = [_describe_clause(clause) for clause in clauses if clause.name != IDS]
     return ", ".join([*([group.about or "chosen one by one"] if group else []), *said]) or "all"
 
@@ -262,6 +262,8 @@ def _describe_clause(clause: Clause) -> str:
     if sign in ("~", "!~"):
         word = "with" if sign == "~" else "without"
         return f"{word} “{value}”" if name == "text" else f"{name} {word} “{value}”"
+    if sign in ("=", "!=") and value in ("True", "False"):
+        return name if (value == "True") == (sign == "=") else f"not {name}"
     low, dots, high = value.partition(RANGE)
     value = f"{low} to {high}" if dots else value or "missing"
     return f"{name} {value}" if sign == "=" else f"{name} not {value}" if sign == "!=" else f"{name} {sign} {value}"

@@ -20,8 +20,8 @@ from core.metrics import METRICS, Metric
 LEVEL = 0.95
 TAILS = (50 * (1 - LEVEL), 50 * (1 + LEVEL))  # percentiles at the ends of an interval
 METHOD = (
-    "95 %: Wilson's of a share (accuracy, precision and recall of a class), of the calibration error one that allows "
-    "for its bias, else a percentile bootstrap over the sentences; none where all resamples agree"
+    "95 %. Accuracy, and precision and recall of a class: Wilson. Calibration error: corrected for bias. "
+    "Other metrics: percentile bootstrap over the sentences, no interval where all resamples agree"
 )  # the description of intervals for users
 _NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 RESAMPLES = 1000

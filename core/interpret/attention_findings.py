@@ -39,9 +39,9 @@ def describe_entropy(found: Row) -> str:
     sharpest = min(rows, key=lambda row: row["value"])
     mean = sum(row["value"] for row in rows) / len(rows)
     untrained = sum(row["control"]["untrained"]["value"] for row in rows) / len(rows)
-    said = f"Heads spread {whole_percent(mean)} as evenly as they could (untrained: {whole_percent(untrained)})"
+    said = f"Heads have {whole_percent(mean)} of maximum entropy (untrained: {whole_percent(untrained)})"
     least = f"{name_part(sharpest)}, {whole_percent(sharpest['value'])}"
-    return f"{said}. Uniform attention would be 100 % of its entropy. Sharpest: {least}."
+    return f"{said}. 100 % is uniform attention. Most focused: {least}."
 
 
 def describe_mass(found: Row) -> str:
@@ -53,7 +53,7 @@ def describe_mass(found: Row) -> str:
     best = max(above, key=compute_least_preference)
     share = best["control"]["uniform"]["value"]
     return (
-        f"The strongest preference: {name_part(best)} puts {whole_percent(best['value'])} on {_name_kind(best)}, "
+        f"The clearest preference: {name_part(best)} puts {whole_percent(best['value'])} on {_name_kind(best)}, "
         f"{number(best['value'] / share, 1)} times uniform attention."
     )
 
@@ -75,8 +75,8 @@ def describe_distance(found: Row) -> str:
         outside = sum(row["outside"] for row in pairs)
         mean = sum(row["value"] for row in pairs) / len(pairs)
         return (
-            f"In {count(outside)} of {count(len(pairs))} pairs, two components of a head differ more than maps of "
-            f"exchanged texts and of an untrained model (mean distance {number(mean, 2)} of 1)."
+            f"{count(outside)} of {count(len(pairs))} pairs of component maps differ more than both controls, exchanged "
+            f"texts and an untrained model (mean distance {number(mean, 2)} of 1)."
         )
     rows = _select(found["distance"], "tokens")
     if not rows:
@@ -133,8 +133,8 @@ def describe_importance(found: Row) -> str:
     worst = min(rows, key=lambda row: row["value"])
     clear = sum(row["p_holm"] < ALPHA for row in rows)
     low, high = (100 * end for end in worst["interval"])
-    said = f"Silencing {name_silenced(worst)} costs most: {signed(100 * worst['value'], 1)} points of accuracy"
-    of = f"{count(clear)} of {count(len(rows))} silencings change it after Holm."
+    said = f"Without {name_silenced(worst)}, accuracy changes most: {signed(100 * worst['value'], 1)} points"
+    of = f"{count(clear)} of {count(len(rows))} ablations change accuracy (Holm-corrected)."
     return f"{said} ({signed(low, 1)} to {signed(high, 1)}, p {format_p(worst['p_holm'])}). {of}"
 
 
@@ -155,7 +155,7 @@ def describe_effects(found: Row) -> str:
 def name_silenced(row: Row) -> str:
     """Return a silenced part in words, with the way of silencing if it is not zero."""
     of = {"gates": "the gates of ", "lexical": "the lexical term of "}.get(row["kind"], "")
-    how = {"zero": "", "mean": " (at its mean)", "open": " (all open)"}[row["how"]]
+    how = {"zero": "", "mean": " (replaced by its mean)", "open": " (all open)"}[row["how"]]
     return f"{of}{name_part(row)}{how}"
 
 
@@ -180,7 +180,7 @@ def describe_neutral(found: Row) -> str:
     neutral = found["neutral"]
     low, high = neutral["interval"] or (neutral["value"], neutral["value"])
     return (
-        f"{percent(neutral['value'])} of {count(neutral['tokens'])} tokens are not in {neutral['lexicon']} "
+        f"{percent(neutral['value'])} of {count(neutral['tokens'])} tokens are not in the lexicon {neutral['lexicon']} "
         f"({percent(low)} to {percent(high)})."
     )
 

@@ -100,8 +100,9 @@ ignores the weights. A model with random weights is explained as exactly as any 
 that its explanations are illustrations at most.
 """
 MEANING = (
-    f"Evidence: words in the order of the method beat {whole_percent(THRESHOLDS['insertion'].evidence)} of random "
-    "orders, and every other test is passed. It does not mean that the method names the decisive word."
+    "Evidence means that words in the order of the method beat "
+    f"{whole_percent(THRESHOLDS['insertion'].evidence)} of random orders, and every other test is passed. "
+    "It does not mean that the method names the decisive word."
 )  # The meaning of the verdict *evidence*, shown with it
 FEW = 30  # Sentences needed: with fewer, an interval may have no width
 DELETES = "deletion"

@@ -91,7 +91,7 @@ class MaskedScores:
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """A softmax over rows, cell by cell, e^s_ij / Σ_m e^s_im; a key at −∞ has weight 0."""
+    """A softmax over rows, cell by cell, exp(s_ij) / Σ_m exp(s_im); a key at −∞ has weight 0."""
 
     scores: Array  # (R, C)
 
@@ -109,8 +109,8 @@ class Softmax:
             return "hidden, so it weighs 0"
         shift = float(row.max()) if abs(row.max()) > CALM else 0.0
         total = float(np.exp(row - shift).sum())
-        power = f"({format_number(row[j])} − {format_number(shift)})" if shift else format_number(row[j])
-        return f"e^{power} / Σ = {format_number(math.exp(row[j] - shift))} / {format_number(total)}"
+        power = f"{format_number(row[j])} − {format_number(shift)}" if shift else format_number(row[j])
+        return f"exp({power}) / Σ = {format_number(math.exp(row[j] - shift))} / {format_number(total)}"
 
 
 @dataclass(frozen=True, eq=False)

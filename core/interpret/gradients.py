@@ -18,7 +18,7 @@ from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
 from core.training.temperature import Scaling
 
-REFERENCE = "every word's vector zero, its place kept"
+REFERENCE = "zero word vectors with positions kept"
 """Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""
 POINTS, STEPS, MOST_STEPS = 32, 64, 1024
 """The path from the reference to the text is divided into parts with `POINTS` Gauss–Legendre points each; the number of

@@ -113,7 +113,7 @@ def build_content(store: RunStore) -> LessonContent:
             ),
         ),
         fact=f"In {same} of {counted} test sentences ({whole_percent(low)} to {whole_percent(high)}) "
-        f"the word with most attention also has the largest effect. A random word would have it in {round(chance)}.",
+        f"the word with most attention also has the largest effect. A random word would in {round(chance)}.",
         figure={
             "classes": classes,
             "first": _describe_sentence(first),

@@ -95,8 +95,8 @@ def describe_addition(config: ModelConfig) -> str:
         return ", ".join(_OF_FAMILY[config.family])
     part, found = config.attention, []
     if part.mixing == "additive":
-        sign = ", λ of either sign" * (part.constraint in ("pm1", "free"))
-        found.append(f"adds {part.components - 1} attention map{'s' * (part.components > 2)}{sign}")
+        maps, signed = f"map{'s' * (part.components > 2)}", part.constraint in ("pm1", "free")
+        found.append(f"adds {part.components - 1} {f'{maps}, signed λ' if signed else f'attention {maps}'}")
     elif part.mixing != "single":
         found.append("subtracts an attention map")
     further = {
@@ -292,7 +292,7 @@ def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> It
     yield ModelPart("classifier", solver, f"→ {classes} classes", (vocabulary + 1) * classes, lines=(line,))
 
 
-COMBINED = "Each map weighs the values; λ weights the maps."
+COMBINED = "Each map averages the values; λ scales the maps."
 
 
 def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
@@ -341,11 +341,10 @@ def _describe_addition(part: AttentionConfig, width: int) -> Term:
 def _define_lambda(part: AttentionConfig) -> tuple[EquationLine, EquationLine]:
     between = LAMBDA_RANGES[part.constraint]
     each, key = ("_{n,i}", "W_n x_i") if part.lambda_input else ("_n", "v_n")
-    beta = "α is fixed, β learned" if part.learn_beta else "α and β are fixed"
-    fitted = "fitted to what the paper's models learned"
-    begin = fitted if part.start is None else f"so that it starts at {part.start:g}"
+    beta = "α is a constant, β is learned" if part.learn_beta else "α and β are constants"
+    begin = "fitted to the paper's λ" if part.start is None else f"so that λ starts at {part.start:g}"
     weight = ADDITIVE.replace(r"\lambda_n", rf"\lambda{each}").replace("p_n", f"p{each}")
-    words = f"The weight of map n, between two ends; {beta}: {begin}.{' One per head.' * part.lambda_per_head}"
+    words = f"The weight of map n; {beta}, {begin}.{' One per head.' * part.lambda_per_head}"
     mean = rf"p{each} = \operatorname{{mean}}\big({between.function}(u_n)\odot {between.function}({key})\big)"
     source = f"In {between.words}, from two learned vectors{' and the token' * part.lambda_input}."
     return EquationLine(weight, words), EquationLine(mean, source)

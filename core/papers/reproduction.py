@@ -223,7 +223,7 @@ def measure_lexicon_effect() -> dict[str, Any]:
     last, none = map(Results().read_group("effect-sst2").__getitem__, ("lexical-last", "lexical-none"))
     edited, ways = copy.copy(last), list[Line]()
     edited.done = [line | {"predicted": line["edited"]} for line in last.done]
-    for way, model in (("with σ", last), ("σ off when reading", edited), ("no σ when learning", none)):
+    for way, model in (("with σ", last), ("σ off at test time", edited), ("trained without σ", none)):
         values = [100 * float(np.mean(truth == said)) for truth, said in model.answers]
         first = ways[0]["values"] if ways else values
         mean, gains = statistics.fmean(values), [a - b for a, b in zip(values, first, strict=True)]

@@ -45,7 +45,7 @@ class TextConfig:
     tokenizer_fit: Literal["train", "all"] = setting("train",
         help="train: the vocabulary comes from the training split · all: also from the texts of validation and test, a "
         "leak of their words (not of their labels) that some papers have.")
-    grown: int = setting(0,
+    grown: int = setting(0, "added words",
         help="Of a training that starts from another run: so many frequent words of the new texts, unknown to its "
         "tokenizer or cut into pieces by it, become tokens of their own; 0: it is kept as it is.",
         within=(0, 1_000_000))

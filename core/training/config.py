@@ -59,7 +59,7 @@ class TrainingConfig:
         help="Epochs, before those that learn the labels, of guessing masked words of the training texts; 0: none.",
         within=(0, 1_000_000))
     batch_size: int = setting(64, within=(1, 1_000_000))
-    portions: int = setting(1,
+    portions: int = setting(1, "accumulation steps",
         help="In how many portions a batch is read, their gradients added up before the step: less memory, the same "
         "step but for rounding and dropout. Not with batch normalisation (model.head.kernels).", within=(1, 1_000_000))
     lr: float = setting(5e-4, within=Range(0, 1, "low"))

@@ -134,7 +134,7 @@ export default function ({ data, parentElement, send: tell }) {
   root.replaceChildren(
     ...pick(({ name }) => FIXED.includes(name)), make("span", { class: "lead" }, "sentences"),
     ...pick((given) => used(given) && !FIXED.includes(given.name)), ...data.further.map(further),
-    make("span", { class: "part" }, make("span", { class: "lead" }, "containing"), field), ...(others.children.length ? [add, others] : []),
+    make("span", { class: "part" }, make("span", { class: "lead" }, "containing"), field), ...(others.children.length ? [others, add] : []),
   );
   if (focused) root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   if (kept.open) opened.get(kept.open.name)?.();

@@ -133,19 +133,19 @@ export default function ({ data, parentElement, send }) {
         }, PAUSE);
       },
     });
-    return panel(`class-${opened?.code}-${own}-${root.cleared ?? 0}`, "Class",
+    return panel(`class-${opened?.code}-${own}-${root.cleared ?? 0}`, "Class poll",
       data.server ? [make("h3", {}, "On their own devices"), opened
         ? [make("p", {}, "Open ", make("b", { class: "address" }, opened.link)), opened.note ? fact(opened.note) : "",
            fact("Nobody is named. Each device counts once."),
            own ? make("button", { type: "button", class: "plain", "data-id": "reset", onclick: clear }, "Delete all answers") : ""]
-        : make("button", { type: "button", class: "plain", "data-id": "open", onclick: () => push({ open: true }) }, "Open a class")] : "",
+        : make("button", { type: "button", class: "plain", "data-id": "open", onclick: () => push({ open: true }) }, "Open a class poll")] : "",
       own ? [make("h3", {}, "Raised hands"), make("table", {}, make("thead", {}, make("tr", {}, ["Answer", "before", "after"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, rows.map((label, row) => make("tr", {}, make("th", { scope: "row" }, label), [0, 1].map((turn) => make("td", {}, field(turn, row)))))))] : "");
   };
   const drawNotes = () => panel("notes", "Teacher\u2019s notes",
     make("ul", {}, lesson.plan.map(([minute, text]) => make("li", {}, make("span", {}, `${minute} min`), make("span", {}, text)))),
-    make("h3", {}, "What classes tend to believe"), make("p", {}, lesson.belief),
-    make("h3", {}, "If something fails"), make("p", {}, "Print the sheet before class. Page 2 has the answers."),
+    make("h3", {}, "What students often think"), make("p", {}, lesson.belief),
+    make("h3", {}, "If something fails"), make("p", {}, "Print the worksheet before class. Page 2 has the answers."),
     data.server ? make("a", { href: data.notes, target: "_blank", rel: "noopener" }, "Open notes in a second window") : "");
   const panel = (keep, title, ...children) => make("aside", { class: "panel", "aria-label": title, "data-keep": keep },
     make("button", { type: "button", class: "close", "aria-label": `Close: ${title}`, "data-id": "close", onclick: () => toggle(state.panel) }, "\u00d7"), make("h2", {}, title), ...children);
@@ -169,7 +169,7 @@ export default function ({ data, parentElement, send }) {
   };
 
   // ---- page ------------------------------------------------------------------------------------------------------------
-  const KEYS = { n: "notes", l: "link", p: "sheet", c: "class" };
+  const KEYS = { n: "notes", l: "link", p: "sheet", c: "class" }, TITLES = { sheet: "worksheet", class: "class poll" };
   const isLettered = () => isAsking() && view().question.choices.length <= LETTERS.length; // then C is an answer, and Shift C the class
   const press = (key) => {
     if (key === "n") toggle("notes");
@@ -200,7 +200,7 @@ export default function ({ data, parentElement, send }) {
       make("span", { class: "note" }, state.said || (shown.note ?? (step === 1 ? (state.pick >= 0 ? "Your mark stays on the figure." : "") : ""))),
       step === 4 && state.again >= 0 ? [data.server ? content.ways.map(({ label, href }) => make("a", { href }, label)) : "",
         make("button", { type: "button", class: "plain", "data-id": "restart", onclick: () => { change({ ...EMPTY, reached: 1 }); } }, "Start again")] : "",
-      make("span", { class: "keys" }, Object.entries(KEYS).map(([key, name]) => make("button", { type: "button", "data-id": `key-${name}`, onclick: () => press(key) }, make("kbd", {}, key === "c" && isLettered() ? "\u21e7 c" : key), ` ${name}`)))];
+      make("span", { class: "keys" }, Object.entries(KEYS).map(([key, name]) => make("button", { type: "button", "data-id": `key-${name}`, onclick: () => press(key) }, make("kbd", {}, key === "c" && isLettered() ? "\u21e7 c" : key), ` ${TITLES[name] ?? name}`)))];
   };
   const compose = () => {
     const shown = view(), stage = content.stages[state.step - 1], drawn = LESSON.stages[state.step - 1](shown);

@@ -55,7 +55,7 @@ const LESSON = {
       const { figure, picked, question } = view, at = figure.at ?? (picked >= 0 ? picked : figure.first.dark[0]);
       return {
         left: [drawHead(figure, figure.first), drawGrid(view, figure.first, { mine: picked, press: view.choose })],
-        side: [placeZoom(figure, figure.first, at), fact("A line leads from a word to a word it attends to. Darker: more attention.")],
+        side: [placeZoom(figure, figure.first, at), fact("A line leads from a word to a word it attends to. Stronger: more attention.")],
         note: picked >= 0 ? `Your choice: ${figure.names[picked]}.` : "Choose a head first.",
       };
     },

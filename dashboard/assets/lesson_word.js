@@ -19,7 +19,7 @@ const walkWords = (event, place) => { // along the sentence with up and down: le
 // A row for each word: the answer without it, and below the same name its attention.
 const drawRows = (figure, sentence, { mine = -1, alone = sentence.alone, from = sentence.positive, gone = 0, attention = true, waiting = false }) => {
   const most = Math.max(...sentence.attention);
-  return make("table", { class: `effects ${waiting ? "waiting" : ""}` }, make("thead", {}, make("tr", {}, ["", `${figure.classes[1]}, word removed`, ...(attention ? ["attention"] : [])].map((name) => make("th", { scope: "col" }, name)))),
+  return make("table", { class: `effects ${waiting ? "waiting" : ""}` }, make("thead", {}, make("tr", {}, ["", `P(${figure.classes[1]}) without the word`, ...(attention ? ["attention"] : [])].map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, sentence.words.map((word, place) => {
       const p = alone[place], flips = !waiting && isPositive(p) !== isPositive(from), away = Boolean(gone >> place & 1);
       return make("tr", { class: `${flips ? "flips" : ""} ${away ? "gone" : ""} ${mine === place ? "mine" : ""}` },

@@ -171,11 +171,11 @@ export default function ({ data, parentElement, send }) {
   };
 
   // How a part is switched off; an exported file has no page to report to.
-  const ways = () => make("div", { class: "ways", role: "group", "aria-label": "A switched-off part outputs" }, ...data.silent.ways.map(([way, words]) => {
+  const ways = () => make("div", { class: "choice" }, make("span", { "aria-hidden": "true" }, "Replace by"), make("div", { class: "ways", role: "group", "aria-label": "A switched-off part outputs" }, ...data.silent.ways.map(([way, words]) => {
     const chosen = make("button", { type: "button", "aria-pressed": way === data.silent.now, title: words, "data-id": `silent-${way}` }, way);
     chosen.onclick = () => move({ silent: way });
     return chosen;
-  }));
+  })));
   // A choice among few ways, such as where the positions come from.
   const choice = ({ part, label, now, ways: named }) => make("div", { class: "choice" }, make("span", { "aria-hidden": "true" }, label), make("div", { class: "ways", role: "group", "aria-label": label }, ...named.map(([way, name, words]) => {
     const chosen = make("button", { type: "button", "aria-pressed": way === now, title: words, "data-id": `${part}-${name}` }, name);

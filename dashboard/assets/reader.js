@@ -154,13 +154,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const varies = (name) => new Set(rows.map((row) => row[name])).size > 1;
   const both = innerWidth < NARROW ? [] : ["true", "predicted"].filter(varies);
   const longest = Math.max(...both.flatMap((name) => [name.length, ...rows.map((row) => row[name].length)]));
-  root.style.setProperty("--columns", `minmax(0,1fr) ${both.map(() => `${Math.min(6.5, 0.5 * longest + 0.4)}rem`).join(" ")} 2.4rem ${coding ? "3.2rem" : ""}`);
+  root.style.setProperty("--columns", `minmax(0,1fr) ${both.map(() => `${Math.min(6.5, 0.5 * longest + 0.4)}rem`).join(" ")} 2.9rem ${coding ? "3.2rem" : ""}`);
   const last = start + rows.length, part = start ? `${thin(start + 1)} to ${thin(last)}` : `first ${thin(last)}`;
   const portion = rows.length < data.total ? `, ${part} of ${data.many}` : "";
   const heading = `sentence, ${data.orders.find(([name]) => name === data.order)?.[1]}${portion}`;
   const order = make("select", { "aria-label": "Order of the sentences" }, ...data.orders.map(([name, text]) => make("option", { value: name || " ", selected: name === data.order ? "selected" : "" }, text)));
   order.onchange = () => setStateValue("order", { name: order.value.trim(), time: Date.now() });
-  const heads = [...both.map((name) => [name, ""]), ["P", "n"], ...(coding ? [["code", "n"]] : [])];
+  const heads = [...both.map((name) => [name, ""]), ["prob.", "n"], ...(coding ? [["code", "n"]] : [])];
   const head = make("div", { class: "head" }, make("span", { title: heading }, order, ...(portion ? [`, ${thin(start + 1)}\u2013${thin(last)} of ${data.many}`] : [])), ...heads.map(([text, kind]) => make("span", { class: kind, "aria-hidden": "true" }, text)));
   const items = rows.map((row, i) => {
     const cells = both.map((name) => classed(row[name]));
@@ -204,7 +204,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const said = data.several
       ? make("span", {}, ...(row.missed ? ["missed ", make("b", {}, row.missed)] : []), row.missed && row.invented ? ", " : "", ...(row.invented ? ["invented ", make("b", {}, row.invented)] : []),
           row.missed || row.invented ? "" : "every label is right")
-      : make("span", {}, "true ", make("b", {}, classed(row.true)), ", predicted ", make("b", {}, classed(row.predicted)));
+      : make("span", {}, "label ", make("b", {}, classed(row.true)), ", predicted ", make("b", {}, classed(row.predicted)));
     const bar = make("div", { class: data.several ? "bars" : "bar", role: "img", "aria-label": row.chances.map(([name, p]) => `${name} ${write(p)}`).join(", ") });
     for (const [name, p] of row.chances) {
       const fill = data.fills[name] ?? data.fills[""];

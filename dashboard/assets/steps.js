@@ -228,7 +228,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }));
     if (!root.contains(rail)) root.replaceChildren(rail, body, ...(data.left_out ? [make("p", { class: "left-out" }, data.left_out)] : []));
     rail.style.fontSize = ""; // one line, if that takes little
-    const share = rail.clientWidth / [...rail.children].reduce((sum, each) => sum + each.offsetWidth + 0.15 * rem, 0);
+    const share = rail.clientWidth / [...rail.children].reduce((sum, each) => sum + each.getBoundingClientRect().width + 0.15 * rem, 0.5);
     if (share < 1 && share > 0.85) rail.style.fontSize = `${0.88 * 0.97 * share}rem`;
     show();
   };

@@ -254,10 +254,11 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
 def _write_legend(shown: Levers, top: float) -> str:
     target, curves = shown.parts.target, ""
     if shown.curves is not None:
-        start = "; box: start" if any(curve.start is not None for curve in shown.curves.curves) else ""
-        curves = f". Curve: P({target}). Long tick: learned{start}"
-    lost = "with the part at its mean" if shown.mean else "without the part"
-    return ". ".join(filter(None, (f"Log-odds lost {lost}; darkest = {number(top, 1)}{curves}", shown.parts.note)))
+        start = "; box: initial λ" if any(curve.start is not None for curve in shown.curves.curves) else ""
+        curves = f". Curve: P({target}). Tick: learned λ{start}"
+    way = "setting the part to its mean" if shown.mean else "switching the part off"
+    effect = f"Effect of {way} (log-odds); strongest = {number(top, 1)}{curves}"
+    return ". ".join(filter(None, (effect, shown.parts.note)))
 
 
 def _build_grid(shown: Levers, paint: _Painter) -> Cells:

@@ -15,6 +15,7 @@ from core.formatting import count, format_subscript, number, signed
 from core.interpret.model_edits import UNCHANGED, Edits
 from core.interpret.trace_summary import average_attention
 from core.runs.record import RunRecord
+from core.text.graphemes import clip_text
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look, build_template, make_sequential_scale, make_two_sided_scale
 
@@ -37,6 +38,7 @@ ROW_HEIGHTS = (330, 240, 190, 150)  # height of a row of maps in pixels, for one
 NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
 """Most tokens of a single map with words, with large words and with unrotated words; its least height in pixels."""
 WIDE = 700  # approximate width of a row of maps in pixels
+CLIPPED = 12  # most characters of a word along many maps
 SPELT = 6  # most heads with titles such as `head 2`; with more heads, only the first title has the word
 HATCHED = "hatched: negative"
 CLASS_TOKEN = "[CLS]"
@@ -182,8 +184,11 @@ def draw_map_grid(
     height = ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80
     frame = {"type": "category", "showticklabels": False, "showgrid": False, "showline": True, "mirror": True}
     frame |= {"linecolor": t.grid}
+    words: dict[str, Any] = {"showticklabels": True, "tickvals": places}
+    words |= {"ticktext": [escape_text(clip_text(token, CLIPPED)) for token in tokens]}
+    words |= {"tickfont": {"color": t.ink, "size": size(11)}, "automargin": True}
+    named = not worded and len(tokens) <= SMALLER  # the words along the left and the bottom panels
     if worded and len(tokens) <= NAMED:
-        words = {"showticklabels": True, "tickvals": places, "ticktext": [escape_text(token) for token in tokens]}
         frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
         height = max(WORDED, 22 * len(tokens) + 150)
     across = {"side": "top", "tickangle": -40 if len(tokens) > FLAT else 0} if worded else {}
@@ -213,8 +218,10 @@ def draw_map_grid(
             layout["shapes"].append(pattern)
         name = {"title": {"text": row.name, "font": {"color": t.ink, "size": size(15)}}} if h == 0 else {}
         upward = {"anchor": f"x{axis}", "domain": _place_panel(len(rows) - 1 - r, len(rows)), "autorange": "reversed"}
+        left, bottom = h == 0 and named, r == len(rows) - 1 and named
         layout[f"xaxis{axis}"] = {**frame, **across, "anchor": f"y{axis}", "domain": _place_panel(h, heads)}
-        layout[f"yaxis{axis}"] = {**frame, **upward, **name}
+        layout[f"xaxis{axis}"] |= {**words, "tickangle": -90} if bottom else {}
+        layout[f"yaxis{axis}"] = {**frame, **upward, **name, **(words if left else {})}
     return go.Figure({"data": traces, "layout": layout})  # at once: adding the parts one by one is ten times slower
 
 

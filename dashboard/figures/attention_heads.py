@@ -149,7 +149,7 @@ def build_layer_maps(
 def _write_grid_reading(shown: HeadMaps) -> str:
     size = attention.get_block_size(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
-    return f"Attention from rows to columns. Darker = more.{shown.sign}{blocks}"
+    return f"Attention from rows to columns. Stronger colour = more.{shown.sign}{blocks}"
 
 
 HEADS = Figure(
@@ -268,7 +268,7 @@ def _write_lines_reading(lines: Lines) -> str:
     if even is not None and len(even) > 1:  # one number tells why a map does nothing: 99 % is an average of the words
         maps = (f"A{format_subscript(i)} {whole_percent(share)}" for i, share in enumerate(even.tolist()))
         sign += f" Entropy (share of uniform): {', '.join(maps)}."
-    return f"Darker line: more attention.{sign}{lines.window}"
+    return f"Stronger line: more attention.{sign}{lines.window}"
 
 
 HEAD_VIEW = Figure(
@@ -279,7 +279,7 @@ HEAD_VIEW = Figure(
     _draw_lines,
     note=lambda lines: lines.shown.setting,
     reading=_write_lines_reading,
-    how="Weights after softmax and combination, on the chosen scale. The darkest colour is the 98.5th percentile of "
+    how="Weights after softmax and combination, on the chosen scale. The strongest colour is the 98.5th percentile of "
     "the weights shown, so that one strong weight does not hide the rest. At first only the strongest lines are drawn.",
     options=(LAYER, MAP, SCALE, FROM),
 )

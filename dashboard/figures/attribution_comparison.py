@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -36,7 +36,7 @@ NAMES = {
     "gradient": "gradient × input",
     "integrated": "integrated gradients",
     "attention": "attention",
-    "collapse": "layer-0 collapse",
+    "collapse": "first-layer attention",
 }
 ABOUT = {
     "deletion": "log-odds with the word minus without it",
@@ -52,6 +52,7 @@ QUICK, ALL = "quick", "all"
 QUICK_METHODS = tuple(name for name in NAMES if name != "shapley")
 SHADE = 4
 LABELED = 6
+SIDES = ("top center", "bottom center", "middle right", "middle left")
 CONTRAST_COLUMNS = {
     "word": TableColumn("Word"),
     "push": TableColumn("Effect", decimals=2),
@@ -108,7 +109,7 @@ def list_checks(shown: MethodComparison) -> list[str]:
     """Return sentences on known errors of the attribution methods, and on why some methods are not shown."""
     lines = [
         f"{NAMES[name].capitalize()}: completeness error {signed(whole.error, 3)} after {count(whole.steps)} "
-        f"{'orders' if name == 'shapley' else 'steps'}, from {whole.reference}."
+        f"{'orders' if name == 'shapley' else 'steps'}, baseline: {whole.reference}."
         for name, found in shown.methods.by.items()
         if (whole := found.completeness)
     ]
@@ -166,8 +167,8 @@ METHODS = Figure(
     reading="Each column has its own scale. Grey columns (attention) have no sign.",
     how="Deletion and Shapley values read the text again without some words. Gradient × input and integrated gradients "
     "(captum) use gradients at the word vectors; completeness error: the sum of the effects minus its expected value. "
-    "Attention: received in the last layer, mean over heads and tokens; layer-0 collapse: the same in the first layer "
-    "(7ess-Xin, figures 6 and 7).",
+    "Attention: received in the last layer, mean over heads and tokens; first-layer attention: the same in the "
+    "first (7ess-Xin, figures 6 and 7).",
     options=(EXTENT, TOWARDS),
     tables=lambda shown: {"Methods": build_methods_table(shown)},
 )
@@ -194,6 +195,16 @@ def describe_top_words(shown: MethodComparison) -> str:
     return f"{read} gets most attention; {needed} has the largest effect."
 
 
+def _place_labels(x: np.ndarray, y: np.ndarray, told: Collection[int]) -> list[str]:
+    """Return the side of each point's label: the first side that no label of a close point before it has."""
+    sides, wide, high = ["top center"] * len(x), 0.12 * x.max(initial=1e-9), 0.09 * y.max(initial=1e-9)
+    for at, place in enumerate(order := sorted(told, key=lambda place: x[place])):
+        close = [one for one in order[:at] if abs(x[one] - x[place]) < wide and abs(y[one] - y[place]) < high]
+        taken = {sides[one] for one in close}
+        sides[place] = next((side for side in SIDES if side not in taken), SIDES[0])
+    return sides
+
+
 def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
     t, words, most = look.tokens, shown.first.words, shown.methods.most
     assert most is not None
@@ -211,7 +222,7 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
         mode="markers+text",
         marker={"color": colors, "size": look.scale_size(11), "symbol": symbols, "line": rim},
         text=[escape_text(word.word) if place in told else "" for place, word in enumerate(words)],
-        textposition="top center",
+        textposition=_place_labels(read, needed, told),
         textfont={"size": look.scale_size(14), "color": t.ink},
         cliponaxis=False,
         hovertext=[

@@ -80,8 +80,7 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     said = f"{behaved.label_run(run)} passes {len(kinds['passes'])} of {len(asked)} capabilities"
     said += f", but fails {fails}." if fails else " and clearly fails none."
     rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
-    its = "Their failure rates" if len(rates) > 1 else "Its failure rate"
-    behind = [f"{its}: {join_names(rates)}."] if rates else []
+    behind = [f"Failure rate: {join_names(rates)}."] if rates else []
     if still_open := len(kinds["open"]):
         are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
         behind.append(f"{count(still_open)} {are} {whole_percent(TOLERATED)}.")
@@ -110,7 +109,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
                 sets[name][1] += rate["consistency"]["groups"]
     told = [f"{count(right)} by {behaved.label_run(name)}" for name, (right, groups) in sets.items() if groups]
     groups = max((groups for _, groups in sets.values()), default=0)
-    return f"Of {count(groups)} contrast sets, all sentences right: {', '.join(told)}." if told else ""
+    return f"Contrast sets with every sentence right, of {count(groups)}: {', '.join(told)}." if told else ""
 
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:

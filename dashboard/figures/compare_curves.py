@@ -300,10 +300,12 @@ def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
         known = [point for point in shape.points if point.costs.get(name)]
         for chosen in (False, True):
             _draw_points(figure, at, [point for point in known if (point.place is not None) == chosen], name, look)
-        ticks = compute_log_ticks([point.costs[name] for point in known])
+        ticks = compute_log_ticks(costs := [point.costs[name] for point in known])
+        low, high = math.log10(min(*costs, *ticks)), math.log10(max(*costs, *ticks))
+        room = max(0.1 * (high - low), 0.01)  # every tick is inside, and a point at an end has room for its letter
         units = [next(((s, u) for s, u in ((1e6, "M"), (1e3, "k")) if tick >= s), (1.0, "")) for tick in ticks]
         texts = [f"{tick / scale:g}{unit}" for tick, (scale, unit) in zip(ticks, units, strict=True)]
-        words: dict[str, Any] = {"tickvals": ticks, "ticktext": texts}
+        words: dict[str, Any] = {"tickvals": ticks, "ticktext": texts, "range": [low - room, high + room]}
         figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
         figure.update_yaxes(**at, title=escape_text(format_title(shape.metric)) if place % 2 == 0 else "", nticks=5)
     return figure.build_figure()
@@ -316,7 +318,7 @@ def compute_log_ticks(values: Sequence[float]) -> list[float]:
     for digits in SERIES:
         every = [round(digit * 10.0**power, 9) for power in powers for digit in digits]
         if len(ticks := [tick for tick in every if low <= tick <= high]) <= MOST_TICKS:
-            return ticks if len(ticks) > 1 else sorted({float(f"{value:.2g}") for value in (min(values), max(values))})
+            return ticks if len(ticks) > 1 else sorted({float(f"{value:.3g}") for value in (min(values), max(values))})
     return [ticks[0], ticks[-1]]
 
 

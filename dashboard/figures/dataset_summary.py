@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.data.dataset import TRAIN, Dataset
-from core.formatting import count, number
+from core.formatting import count, number, whole_percent
 from core.text.graphemes import clip_text
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
@@ -61,7 +61,7 @@ def explain_as_read(card: Mapping[str, Any]) -> str:
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
     how = f"normaliser {known['normaliser']}{''.join(f', {word}' for word in marks)}"
-    return f"As read: texts with the same {unit} after tokenization ({how})."
+    return f"Tokenized: texts with the same {unit} after tokenization ({how})."
 
 
 def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -164,17 +164,17 @@ SPLIT_COLUMNS = {
     "split": TableColumn("Split", width=84),
     "rows": _align_right("Rows", 62),
     "median": _align_right("Median", 66, "Tokens of the median text"),
-    "95 %": _align_right("95 %", 52, "95 % of the texts have at most this many tokens"),
+    "95 %": _align_right("95th percentile", 106, "95 % of the texts have at most this many tokens"),
     "longest": _align_right("Longest", 68, "In tokens"),
     "unknown": _align_right("Unknown", 76, "Share of the tokens"),
-    "cut": _align_right("Cut", 60, "Share of the texts"),
-    "repeats": _align_right("Repeats", 68, "Rows that repeat an earlier text of their split"),
+    "cut": _align_right("Truncated", 78, "Share of the texts"),
+    "repeats": _align_right("Duplicates", 78, "Rows that repeat an earlier text of their split"),
     "repeats as read": _align_right(
-        "As read", 68, "Rows that repeat an earlier text of their split as the tokenizer reads it"
+        "Duplicates (tokenized)", 152, "Rows with the tokens of an earlier text of their split"
     ),
     "also in train": _align_right("In train", 64, "Rows whose text is also a training text, character by character"),
-    "in train as read": _align_right("As read ", 68, "Rows whose text is a training text as the tokenizer reads it"),
-    "inside a training text": _align_right("In phrases", 88, "Share of the texts that are part of a training text"),
+    "in train as read": _align_right("In train (tokenized)", 134, "Rows whose tokens are those of a training text"),
+    "inside a training text": _align_right("Part of a training text", 148, "Share of the texts"),
 }
 
 
@@ -222,7 +222,7 @@ SPLITS = Figure[Mapping[str, Any]](
         + ("words" if card["vocabulary"]["tokenizer"] == "word" else "pieces")
     ),
     reading=lambda card: (
-        f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Cut: share of texts."
+        f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Truncated: share of texts."
     ),
     how="Repeats are rows whose text occurred before in the same split. A model can memorise a row of another split "
     "that is also in train, or inside a training text as a phrase: scores on such rows may be too high.",
@@ -265,7 +265,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
             orientation="h",
             width=0.62,
             marker={"color": colors, "line": {"width": 0}, "cornerradius": 3},
-            text=[format_percent(part) for part in parts],
+            text=[whole_percent(part) if part >= 0.1 else format_percent(part) for part in parts],
             textfont={"color": t.ink, "size": look.scale_size(14)},
             textposition="outside",
             cliponaxis=False,
@@ -293,7 +293,7 @@ CLASSES = Figure[Balance](
     reading=lambda balance: (
         "Share of texts with each label; a text may have several, or none."
         if balance.multi
-        else "Share of each class. Always predicting the largest class is right that often."
+        else "Share of each class. Always predicting the largest class has that accuracy."
     ),
     how="Rows of a class divided by the rows of its split. If splits differ, a model is chosen on other class shares "
     "than it is tested on.",

@@ -90,7 +90,7 @@ def build_catalog_table(hub: bool) -> pd.DataFrame:
         if layout := source.published:
             about = (layout.where, layout.describe_layout(), source.licence, layout.checked)
         rows.append((source.name, state, *about))
-    return pd.DataFrame(rows, columns=["Name", "State", "Given out at", "Layout", "Terms", "Checked"])
+    return pd.DataFrame(rows, columns=["Name", "State", "Source", "Layout", "Terms", "Checked"])
 
 
 def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
         (
             columns.name("words", "Words", "words", "32%", words="words"),
             columns.count("selected", "here", "selected", "3.2rem"),
-            columns.count("rest", "elsewhere", "rest", "5rem", soft=True),
+            columns.count("rest", "others", "rest", "5rem", soft=True),
             columns.interval("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
             columns.make_csv_columns(log_odds="log_odds", z="z"),
         ),
@@ -83,7 +83,7 @@ def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
 OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
     "error-words",
     "errors",
-    "Frequent words",
+    "Over-represented words",
     lambda source: compare_words(select_rows(source)),
     build_words_table,
     "Words",
@@ -92,7 +92,7 @@ OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
         f"{count(len(shown.analysis.table) - len(shown.analysis.places))} others"
     ),
     reading=lambda shown: (
-        "Bar: 95 % interval. Log-odds of the words here against elsewhere."
+        "Bar: 95 % interval. Log-odds of the words here against others."
         if shown.found
         else f"No word or phrase is clearly more frequent here: none reaches z = {LEAST_Z:g}."
     ),
@@ -148,7 +148,9 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
             columns.make_csv_columns("kind", "v", "p", "p_holm", "value"),
             columns.count("n", "here", "selected", "3.6rem", csv="selected"),
             columns.interval("share", "share", mark_share, lambda marks: axis),
-            columns.text("v", "V", lambda row: TextCell(number(row["v"], 2), strong=is_significant(row)), "3.4rem"),
+            columns.text(
+                "v", "Cramér’s V", lambda row: TextCell(number(row["v"], 2), strong=is_significant(row)), "4.4rem"
+            ),
             columns.make_csv_columns("share", "rest", "rest_share"),
         ),
         shown.found,
@@ -202,6 +204,12 @@ class Outcomes:
     of: str
     found: Mapping[str, Sequence[Keyword]]
     sizes: Mapping[str, int]
+
+    @property
+    def others(self) -> str:
+        """Return the other class if there is only one."""
+        others = [name for name in self.analysis.table.classes if name != self.of]
+        return others[0] if len(others) == 1 else "every other class"
 
     def make_id(self, outcome: str, words: str) -> str:
         """Return the ID of a word in the word cloud of a prediction outcome, used when the word is clicked."""
@@ -257,7 +265,7 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
         order = sorted(range(len(found)), key=lambda at: (-found[at].log_odds, found[at].words))
         words = [
             {"id": shown.make_id(name, each.words), "words": each.words, "rem": round(rems[name][at], 3)}
-            | {"said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere"}
+            | {"said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} in others"}
             for at, each in ((at, found[at]) for at in arrange_words(order))
         ]
         title = f"{name.capitalize()}s: {count(shown.sizes[name])}"
@@ -272,14 +280,14 @@ CLOUDS: Figure[Outcomes] = Figure(
     "Words by outcome",
     lambda source: find_outcomes(select_rows(source), str(source.get_choice(OF_CLASS))),
     _draw_clouds,
-    note=lambda shown: f"{shown.of} against every other class",
+    note=lambda shown: f"{shown.of} against {shown.others}",
     reading=lambda shown: (
         "Larger: more typical of the outcome (log-odds). Click a word to read its sentences."
         if any(shown.found.values())
         else "No word is clearly more frequent in any outcome."
     ),
-    how="As in *Frequent words*, but for single words; positive is the chosen class, negative any other. All four "
-    "clouds share one scale of sizes; positions mean nothing. The CSV has the numbers.",
+    how="As in *Over-represented words*, but for single words; positive is the chosen class, negative any other. All "
+    "four clouds share one scale of sizes; positions mean nothing. The CSV has the numbers.",
     options=(OF_CLASS,),
     tables=lambda shown: {"Outcomes, cloud": build_cloud_table(shown)},
 )

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.error_analysis.clusters import FoundGroups
+from core.evaluation.metrics import HALF
 from core.evaluation.projection import (
     METHODS,
     NAMES,
@@ -55,7 +56,7 @@ def write_hover_texts(points: pd.DataFrame) -> list[str]:
     if len(points) > HOVERED:
         return []
     return [
-        f"{wrap_bidi(clip_text(text, WORDS))} · true {label}, predicted {answer} ({number(chance)})"
+        f"{wrap_bidi(clip_text(text, WORDS))} · label {label}, predicted {answer} ({number(chance)})"
         for text, label, answer, chance in points[["text", "label", "predicted", "probability"]].itertuples(index=False)
     ]
 
@@ -245,8 +246,8 @@ def describe_quality(shown: SentenceMap) -> str:
     kept, n = shown.made.quality.preserved, count(len(shown.made.rows))
     if kept is None:
         return f"A map of {n} sentences by {NAMES[shown.config.method]}."
-    whose = f"the {NEIGHBORS} nearest neighbours of each of {n} sentences"
-    return f"Of {whose}, {whole_percent(kept)} are also near it on this map."
+    trust = "" if kept >= HALF else ": do not trust its distances"
+    return f"The map keeps {whole_percent(kept)} of nearest neighbours{trust}."
 
 
 MAP = Figure(

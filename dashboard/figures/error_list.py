@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,8 +20,9 @@ from core.error_analysis.selection import ORDERS
 from core.error_analysis.tags import name_tag
 from core.evaluation.metrics import NOTHING
 from core.exceptions import NotAvailable
-from core.formatting import count, format_exact, number, signed
+from core.formatting import MINUS, count, format_exact, number, signed
 from dashboard.figures import interval_table as columns
+from dashboard.figures.decisions import PHENOMENON
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ORDER, SELECT, WRONG, select_rows
@@ -223,7 +225,7 @@ def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
 
 def _format_column(column: pd.Series) -> list[str]:
     return [
-        "" if missing else format_exact(value) if isinstance(value, float) else str(value)
+        "" if missing else re.sub("^-(?=[0-9])", MINUS, format_exact(value) if isinstance(value, float) else str(value))
         for value, missing in zip(column.tolist(), column.isna(), strict=True)
     ]
 
@@ -231,13 +233,14 @@ def _format_column(column: pd.Series) -> list[str]:
 def _build_rows(shown: RowSelection, places: np.ndarray) -> list[dict[str, Any]]:
     table = shown.table
     frame = table.frame.iloc[places]
-    own = {name: _format_column(frame[name]) for name in table.own}
+    order = sorted(table.own, key=lambda name: name == "frame")  # the pattern of a made sentence last: it says least
+    own = {name.replace(PHENOMENON, "kind"): _format_column(frame[name]) for name in order}
     tags = {name: has[places] for name, has in shown.known.found_tags.items()}
     chances = np.round(table.probabilities[places], 3)
     rows, names = [], ("key", "text", "true", "predicted", "p_predicted", "wrong")
     for at, (key, text, true, said, p, wrong) in enumerate(zip(*(frame[name].tolist() for name in names), strict=True)):
         row = {"key": key, "text": text, "true": true, "predicted": said, "p": round(p, 3), "wrong": wrong}
-        row["own"] = " \u00b7 ".join(f"{name} {values[at]}" for name, values in own.items() if values[at])
+        row["own"] = " \u00b7 ".join(f"{name}: {values[at]}" for name, values in own.items() if values[at])
         row["tags"] = [name_tag(name) for name, has in tags.items() if has[at]]
         row["chances"] = _list_probabilities(chances[at], table.classes, (true, said), several=table.task == "multi")
         if table.task == "multi":
@@ -279,7 +282,7 @@ def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> d
     two = record.task == "single" and len(record.classes) == 2
     ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
     ramp = [*reversed(away[1:]), *towards] if away else list(towards)
-    full = f"Darkest: an effect of {number(top, 1)}"
+    full = f"Strongest: an effect of {number(top, 1)}"
     return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}
 
 

@@ -1,6 +1,7 @@
 """Error rates by tag, column and slice: slices that a search finds, and saved slices with all metrics."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from core.error_analysis.slices import FEW
 from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
 from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
-from core.formatting import count, number, percent, signed
+from core.formatting import MINUS, count, number, percent, signed
 from core.metrics import format_title
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
@@ -42,6 +43,7 @@ PRESENTED = 12  # rows that a projector shows in readable size
 FARTHEST = 16.0
 _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4", 3: "8", 4: "16"}
 CLASS = "\x1f"
+ANSWERS = {"True": "", "False": "not "}  # values of a column of yes and no → what stands before its name
 MOST_ROWS = 100
 TOLD = 2
 PARTS = ("precision", "recall", "f1")
@@ -106,12 +108,15 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
 def name_rule(rule: str) -> str:
     """Name the rows that a filter rule selects, such as `negation` or `source web`."""
     name, _, value = rule.partition("=")
+    if value in ANSWERS and name != TAG:
+        return f"{ANSWERS[value]}{name}"
     return name_tag(value) if name == TAG else f"{name} {format_value(value)}"
 
 
 def format_value(value: str) -> str:
     """Format a data column's value for reading: `missing`, `yes`, `no`, or the value itself."""
-    return {"": "missing", "True": "yes", "False": "no"}.get(value, value.replace(RANGE, " to "))
+    known = {"": "missing", "True": "yes", "False": "no"}
+    return known.get(value, re.sub("^-(?=[0-9])", MINUS, value.replace(RANGE, " to ")))
 
 
 def write_tag(tag: str, small: str = "") -> TextCell:
@@ -124,7 +129,7 @@ def _name_tag(row: Mapping[str, Any]) -> TextCell:
     name, _, value = row["tag"].partition("=")
     if name == TAG:
         return write_tag(value, "no cause" * _is_consequence(row))
-    return TextCell(format_value(value), small=name)
+    return TextCell(name_rule(row["tag"])) if value in ANSWERS else TextCell(format_value(value), small=name)
 
 
 def build_rates_table(found: ErrorRates) -> IntervalTable:
@@ -142,14 +147,14 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
     return IntervalTable(
         "Tags and column values with their error risk",
         (
-            columns.name("name", "Tag or column", _name_tag, "36%", rule="tag"),
+            columns.name("name", "Tag or column", _name_tag, "36%", wrap=True, rule="tag"),
             columns.count("n", "n", "n", "3.4rem"),
             columns.make_csv_columns("wrong"),
             columns.text("rate", "wrong", lambda row: percent(row["rate"]), "4.7rem", soft=True, rate="rate"),
             columns.make_csv_columns(low="interval.0", high="interval.1", rest_n="rest.n", rest_wrong="rest.wrong"),
             columns.make_csv_columns("excess", "ratio"),
             *([] if few else [columns.interval("ratio", "risk ratio", mark_risk, build_ratio_axis)]),
-            columns.text("excess", "wrong" if few else "excess", write_excess, "4rem"),
+            columns.text("excess", "wrong" if few else "excess errors", write_excess, "4rem"),
             columns.make_csv_columns(ratio_low="ratio_interval.0", ratio_high="ratio_interval.1", p="p"),
             columns.make_csv_columns("p_holm", "differs"),
         ),
@@ -193,7 +198,7 @@ def _draw_exhibit(found: ErrorRates, look: Look) -> Component:
 GATHERED: Figure[ErrorRates] = make_interval_figure(
     "error-tags",
     "errors",
-    "Where errors cluster",
+    "Error rate by tag",
     lambda source: count_errors(select_rows(source)),
     build_rates_table,
     "Tags",
@@ -205,7 +210,7 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
     ),
     finding=describe_clusters,
     exhibit=_draw_exhibit,
-    how="*Excess*: errors beyond those expected at the error rate of all other sentences. *Risk ratio*: the error rate "
+    how="*Excess errors*: beyond those expected at the error rate of the others. *Risk ratio*: the error rate "
     "with the tag divided by the rate without, with Koopman's score interval at the level of its step in Holm's "
     f"correction over all tests, so it excludes 1 exactly if the test is significant; none below {LEAST} "
     "sentences on either side. *No cause*: errors have it by definition, or because they are errors.",
@@ -239,13 +244,15 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
     return IntervalTable(
         "Slices with more errors",
         (
-            columns.name("name", "Slice", lambda each: describe_selection(each.clauses), "36%", rules=format_rules),
+            columns.name(
+                "name", "Slice", lambda each: describe_selection(each.clauses), "36%", wrap=True, rules=format_rules
+            ),
             columns.count("n", "n", "risk.n", "3.4rem"),
             columns.make_csv_columns(wrong="risk.wrong"),
             columns.text("rate", "wrong", lambda each: percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"),
             columns.make_csv_columns(excess="risk.excess", ratio="risk.ratio", low="interval.0", high="interval.1"),
             columns.interval("ratio", "risk ratio", mark_slice, build_ratio_axis),
-            columns.text("excess", "excess", lambda each: signed(each.risk.excess, 0), "4rem"),
+            columns.text("excess", "excess errors", lambda each: signed(each.risk.excess, 0), "4rem"),
             columns.make_csv_columns(p_holm="p_holm"),
         ),
         shown.found.slices,

@@ -120,14 +120,14 @@ def _write_reading(shown: FaithfulnessResults) -> str:
     for method, said in shown.verdicts.items():
         by.setdefault(said.verdict, []).append(method)
     text = "; ".join(f"{said}: {', '.join(by[said])}" for said in ("evidence", "illustration", "neither") if said in by)
+    return f"{text[:1].upper()}{text[1:]}. ✓ passed, ~ between, ✗ failed, no mark: not tested."
+
+
+def _explain_tests(shown: FaithfulnessResults) -> str:
     outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
     knows = "" if outcome == "passed" else ", too little for evidence"
-    return (
-        f"{text[:1].upper()}{text[1:]}. ✓ passed, ~ between, ✗ failed, no mark: not tested; ± half of the 95 % "
-        "interval. Insertion and deletion: share of random orders that are slower (chance: 0.5). The others are rank "
-        "agreements; with shuffled weights they should be low. "
-        f"Accuracy above chance: κ = {_format_interval(shown.found.answers)}{knows}. {MEANING}"
-    )
+    answers = f"Accuracy above chance: κ = {_format_interval(shown.found.answers)}{knows}."
+    return f"{HOW} ± is half of the 95 % interval. {answers} {MEANING}"
 
 
 def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
@@ -151,7 +151,7 @@ BELIEF = Figure(
     lambda shown, look: build_component(build_methods_table(shown).marks, look),
     note=lambda shown: f"{count(shown.found.sentences)} validation sentences, as trained",
     reading=_write_reading,
-    how=HOW,
+    how=_explain_tests,
     tables=lambda shown: {"Belief": build_results_table(shown)},
 )
 
@@ -226,7 +226,7 @@ def _write_curves_reading(shown: MethodCurves) -> str:
     if "deletion" in areas:
         said += f"; under deletion {number(areas['deletion'].value, 2)} (lower is better)."
     else:
-        said += f". {method.capitalize()} is not judged by deletion."
+        said += f". {method.capitalize()} is tested on word pairs instead, because a deletion test would be circular."
     if shown.measured.agreement:
         others = ", ".join(f"{name} {number(rho.value, 2)}" for name, rho in shown.measured.agreement.items())
         said += f" Rank agreement with other methods: {others}."

@@ -268,7 +268,7 @@ STEPS = Figure(
     _draw_stages,
     note=lambda shown: shown.place,
     reading=lambda shown: (
-        f"Darker = larger. Striped = negative. Point at a cell to see its numbers. {shown.left_out}".strip()
+        f"Stronger colour = larger. Striped = negative. Point at a cell to see its numbers. {shown.left_out}".strip()
     ),
     how="Every number is computed again from the weights, plainly and in float64. Tests compare each stage of every "
     "preset with its formula and with the model's own values, and the last one with the prediction.",

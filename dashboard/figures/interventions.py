@@ -142,7 +142,7 @@ def _write_note(shown: LambdaBench) -> str:
 LAMBDA_BENCH = Figure(
     "lambda-bench",
     "sentence",
-    "λ bench",
+    "Vary λ",
     _read_response,
     _draw_curves,
     note=_write_note,
@@ -152,7 +152,7 @@ LAMBDA_BENCH = Figure(
     "every trained λ, except those that you set.",
     needs="lambda",
     options=(TOWARDS,),
-    tables=lambda shown: {"λ bench": build_curve_table(shown)},
+    tables=lambda shown: {"Vary λ": build_curve_table(shown)},
 )
 
 

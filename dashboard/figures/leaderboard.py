@@ -214,7 +214,7 @@ def describe_order(
     if len(group) == len(measured):
         return f"No two of the {len(group)} {kind} show a clear difference."
     rest = f", but the first {len(group)} show no clear difference" if len(group) > 1 else below
-    return f"{best} is best of {len(measured)} {kind}{rest}."
+    return f"{best} is the best of {len(measured)} {kind}{rest}."
 
 
 def compare_baseline(board: Board) -> str:

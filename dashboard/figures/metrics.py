@@ -95,7 +95,7 @@ def draw_confusion(
         columns if few else names,
         color=lambda i, j: _color_cell(strengths[i, j], i == j, look),
         words=write_cell,
-        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
+        hover=lambda i, j: f"label {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
         height=410,
         titles=("", "") if few else ("true", "predicted"),
     )
@@ -385,7 +385,7 @@ PHENOMENA = Figure(
     _read_phenomena,
     lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
     note=lambda kinds: f"n = {count(kinds.n)}, worst first",
-    reading="Line: 95 % interval. Ring: TF-IDF (test only). Grey: fewer than 30 sentences.",
+    reading="Dot: this model. Line: 95 % interval. Ring: TF-IDF (test only). Grey: fewer than 30 sentences.",
     how="Each sentence has one kind, its hardest; it is correct or not at the threshold. Intervals: Wilson. TF-IDF: "
     "with logistic regression.",
     options=thresholding.OPTIONS,

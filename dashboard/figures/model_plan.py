@@ -14,6 +14,7 @@ import pandas as pd
 from core import preset_catalog
 from core.api.models import list_backbone_recipes
 from core.config import SETTINGS, RunConfig, explain_idle, to_dict
+from core.data.findings import plural
 from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.exceptions import NotAvailable
 from core.formatting import count, format_duration
@@ -79,8 +80,6 @@ def read_sizes(record: RunRecord | None, label: str = "") -> Sizes | None:
         return None
     data, where = get_data_name(record.config.data.name), f"as in {label or record.run}"
     words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes, {where} on {data}"
-    if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
-        words += f"; {record.preset} also has its layers, heads and widths"
     return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)
 
 
@@ -95,7 +94,7 @@ def build_preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -
     listed = preset_catalog.list_presets(of, vocabulary=sizes.vocabulary, classes=sizes.classes)
     made, rows = Counter(record.preset for record in records), []
     for row in listed:
-        name, model = row["name"], sizes.get_model(row["name"])
+        name, model = row["name"], PRESETS[row["name"]].model  # sizes of the preset, so that the rows compare
         classes = preset_catalog.limit_classes(name, sizes.classes)
         parameters = count_parameters(model, vocabulary=sizes.vocabulary, classes=classes)
         parts = ", ".join(list_features(model)) or "plain encoder"
@@ -172,11 +171,13 @@ def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[
 def describe_cost(model: str, size: Size | None, found: Estimate | None, config: RunConfig) -> str:
     """Describe a planned run in a sentence: the size of the model, and the time of its training."""
     most = "at most " * (size is not None and size.counted == "bound")
-    parts = [f"has {most}{format_millions(size.parameters)} parameters"] if size else []
+    layers = f"{plural(config.model.layers, 'layer')}, " * config.model.layered
+    has = size and f"has {most}{format_millions(size.parameters)} parameters ({layers}{count(size.vocabulary)} tokens)"
+    parts = [has] if has else []
     if not config.model.by_steps:
         parts.append("is fitted in one go")
     elif found is not None:
-        parts.append(f"trains in at most about {_round_time(found)}")
+        parts.append(f"trains in about {_round_time(found)} or less")
     return f"{model} {' and '.join(parts) or 'can be trained'}."
 
 
@@ -194,7 +195,7 @@ def describe_time(found: Estimate | None, config: RunConfig) -> str:
     basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
     steps = f"{'' if found.counted else 'up to '}{count(found.steps)} steps in {config.training.epochs} epochs"
-    return f"About {_round_time(found)} at most · {steps} · {about}"
+    return f"About {_round_time(found)} or less · {steps} · {about}"
 
 
 def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:

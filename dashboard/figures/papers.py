@@ -27,9 +27,11 @@ from dashboard.figures.subplots import Panels, draw_bar_matrix, make_whiskers
 from dashboard.figures.theme import SYMBOLS, Look, Tokens, blend_colors
 
 Row = Mapping[str, Any]
-COUNTED = {AGREES: "agree", DIFFERS: "differ", BETTER: "are better than the paper allows"}
-COUNTED |= {INCONCLUSIVE: "are inconclusive", ONE_SEED: "have one seed"}
-"""Verdict → what several results do."""
+NO_SHARES = ("lambda", "silhouette")
+"""Metrics of which a hundredth is no point."""
+COUNTED = {AGREES: ("agrees", "agree"), DIFFERS: ("differs", "differ"), BETTER: ("is " + BETTER, "are " + BETTER)}
+COUNTED |= {INCONCLUSIVE: ("is inconclusive", "are inconclusive"), ONE_SEED: ("has one seed", "have one seed")}
+"""Verdict → what one result does, and several."""
 BOXED = 5
 """Fewest results of a box."""
 EMPTY = Axis(-1.0, 1.0, (0.0,), ("0",), 0.0)
@@ -150,7 +152,8 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
         small = row["dataset"] if several and row["dataset"] != row["row"] else small.rstrip(")")
         return TextCell(re.sub(r"(?<=[\[(])-", MINUS, name), small=small)
 
-    width = f"{min(max(len(row['row']) for row in rows if row['verdict'] != BASELINE) / 2 + 2, 15):.0f}rem"
+    named = [write_name(row) for row in rows if row["verdict"] != BASELINE]
+    width = f"{min(max(len(cell.text) + len(cell.small) for cell in named) / 2 + 2.5, 15):.0f}rem"
     csv: dict[str, Any] = {name: name for name in ("row", "dataset", "metric", "unit")}
     ends = {"difference": "difference", "low": "ends.0", "high": "ends.1"}
     last: dict[str, Any] = {name: name for name in ("baseline", "verdict", "reason")}
@@ -160,8 +163,8 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
         columns.text("own", "ours", lambda row: _write_value(row, "ours"), "4rem", ours="ours"),
         columns.text("runs", "± sd × runs", _write_runs, "6.4rem", soft=True, opt=True, sd="sd", n="n"),
         columns.interval("interval", "", lambda row: _build_mark(row, tokens), _make_axis, **ends),
-        columns.text("points", "points", _write_points, "3.7rem"),
-        columns.name("said", "verdict", _write_verdict, "8.6rem", **last),
+        columns.text("points", "diff. × 100" if shown.metric in NO_SHARES else "points", _write_points, "3.7rem"),
+        columns.name("said", "verdict", _write_verdict, "7.6rem", wrap=True, **last),
     )
     about = f"{shown.title}, {shown.describe()}, beside our results"
     return IntervalTable(about, listed, rows, "id", apart=lambda row: row["id"] == first)
@@ -170,7 +173,7 @@ def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
 def summarize_results(rows: Sequence[Row]) -> str:
     """Return how many of the reported numbers were compared and with what result, as a sentence."""
     counts = Counter(row["verdict"] for row in rows if row["reported"] is not None)
-    said = ", ".join(f"{counts[verdict]} {words}" for verdict, words in COUNTED.items() if counts[verdict])
+    said = ", ".join(f"{n} {words[n > 1]}" for verdict, words in COUNTED.items() if (n := counts[verdict]))
     return f"{counts.total() - counts[NOT_RUN]} of {counts.total()} numbers compared{said and f': {said}'}."
 
 
@@ -191,11 +194,12 @@ DIFFERENCES = Figure(
     _read_table,
     lambda shown, look: build_component(build_difference_table(shown, look.tokens).marks, look),
     note=PaperTable.describe,
-    reading="Bar: 95 % interval of ours − reported. Ring: inconclusive, or one seed.",
+    reading="Pink: interval excludes 0. Teal: within ± 1.5. Ring: neither, or one seed.",
     finding=lambda shown: summarize_results(shown.rows),
-    how="The interval counts the test rows of both sides and our seeds. Verdicts in order of testing: *better than "
-    "the paper allows* (one-sided, 5 %: look for a leak or an easier protocol), *differs* (the interval excludes 0), "
-    "*agrees* (it lies within ± 1.5), *inconclusive*. Points are hundredths of a share, silhouette or λ.",
+    how="Bar: 95 % interval of ours − reported. It counts the test rows of both sides and our seeds. Verdicts in order "
+    "of testing: *better than the paper allows* (one-sided, 5 %: look for a leak or an easier protocol), *differs* "
+    "(the interval excludes 0), *agrees* (it lies within ± 1.5), *inconclusive*. Points are hundredths of a share, "
+    "silhouette or λ.",
     tables=lambda shown: {"Table": build_difference_table(shown, Look().tokens).frame},
 )
 
@@ -257,7 +261,10 @@ RESULTS = Figure(
     _read_results,
     _draw_results,
     note=lambda shown: f"{shown.title}, {shown.describe()}",
-    reading="Bars: one standard deviation. Boxes: quartiles of seeds or folds, a dot each.",
+    reading=lambda shown: (
+        "Error bars: one standard deviation."
+        + " Boxes: quartiles of seeds or folds." * any(len(row["values"]) >= BOXED for row in list_results(shown))
+    ),
     tables=lambda shown: {"Runs": pd.DataFrame(list_results(shown))[["row", "reported", "ours", "sd", "values"]]},
 )
 
@@ -284,7 +291,7 @@ def _draw_confusion(shown: PaperTable, look: Look) -> go.Figure:
             t.paper, t.right if i == j else t.wrong, (get_share(i, j, "reported") or 0) / 250
         ),
         words=write_cell,
-        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {write_cell(i, j)}",
+        hover=lambda i, j: f"label {names[i]}, predicted {names[j]}: {write_cell(i, j)}",
         height=330,
     )
 
@@ -376,9 +383,9 @@ def _draw_claims(shown: ClaimList, look: Look) -> Component:
         said = {"verdict": TextCell(row["verdict"], strong=row["verdict"] == NOT, dot=color)}
         texts = {name: row[name].replace(" %", "\u00a0%") for name in ("claim", "count", "sentence")}
         more = {"claim": TextCell(texts["sentence"], small=row["source"])}
-        head = {"claim": TextCell(texts["claim"], small=texts["count"])}
+        head = {"claim": TextCell(texts["claim"], small=f"recomputed: {texts['count']}")}
         rows.append(IntervalRow(str(at), head | said, (IntervalRow(f"{at}+", more),)))
-    heads = IntervalColumn("claim", "Claim", wrap=True), IntervalColumn("verdict", "verdict", "7.6rem", wrap=True)
+    heads = IntervalColumn("claim", "Claim", wrap=True), IntervalColumn("verdict", "verdict", "9.2rem", wrap=True)
     return build_component(Marks(f"Claims of the {PAPERS[shown.paper]} paper", heads, tuple(rows), height=2.2), look)
 
 

@@ -182,7 +182,7 @@ HEADS: Figure[SplitAttention] = Figure(
     _read_grid,
     draw_grid,
     note=lambda shown: f"{name_measure(shown.measure).lower()}, {shown.n}",
-    reading="A cell is a head; more ink = larger. Click one to read its sentences.",
+    reading="A cell is a head; stronger colour = larger. Click one to read its sentences.",
     finding=lambda shown: findings.describe_entropy(shown.found),
     how="Each text is read once, in batches of equal length. A cell is the mean over texts; intervals resample texts. "
     "The control is a model of this shape with new random weights.",
@@ -248,7 +248,7 @@ MASS = _make_figure(
     "Strongest preferences",
     read_maps,
     build_mass_table,
-    reading="Bar: 95 % interval; ring: uniform attention.",
+    reading="Bar: 95 % interval, sorted by its lower end; ring: uniform attention.",
     finding=lambda shown: f"{findings.describe_mass(shown.found)} {_describe_neutral(shown)}".strip(),
     how="The share of a head's attention on tokens of a kind, over the texts that have one, by the lower end "
     "of its ratio to their share of the tokens. "
@@ -276,7 +276,7 @@ def build_distance_table(shown: SplitAttention) -> IntervalTable:
     if pairs:
         more = [
             columns.text("untrained", "untrained", lambda row: number(row["control"]["untrained"]["value"], 2), "6rem"),
-            columns.text("outside", "", lambda row: "outside both" if row["outside"] else "within", "7rem"),
+            columns.text("outside", "controls", lambda row: "above both" if row["outside"] else "not above", "7rem"),
             columns.make_csv_columns(
                 "outside", exchanged="control.exchanged.value", untrained="control.untrained.value"
             ),
@@ -466,8 +466,8 @@ def build_importance_table(shown: SplitAttention) -> IntervalTable:
     return IntervalTable(
         "Accuracy lost when a part is silenced",
         (
-            columns.name("part", "Silenced", findings.name_silenced, "16rem", part="part", how="how"),
-            columns.interval("accuracy", "accuracy", mark, partial(make_axis, zero=0.0, signed=True)),
+            columns.name("part", "Switched off", findings.name_silenced, "16rem", part="part", how="how"),
+            columns.interval("accuracy", "accuracy difference", mark, partial(make_axis, zero=0.0, signed=True)),
             columns.text("loss", "log-loss", lambda row: signed(row["loss"], 3), "6rem", log_loss="loss"),
             columns.text("p", "p (Holm)", lambda row: format_p(row["p_holm"]), "6rem", p_holm="p_holm"),
             columns.count("changed", "changed", "changed", "5rem"),
@@ -485,7 +485,7 @@ IMPORTANCE_OF_PARTS = _make_figure(
     read_importance,
     build_importance_table,
     note=lambda shown: f"{shown.n}, accuracy {number(shown.found['accuracy'])}",
-    reading="Silenced minus trained. Ring: no significant difference after Holm.",
+    reading="Switched off minus trained. Ring: no significant difference (Holm).",
     finding=lambda shown: findings.describe_importance({"importance": shown.found}),
     how="All texts are predicted again with one part at zero, or at its mean. Intervals resample texts, paired; p is "
     "McNemar's exact test after Holm over all silencings.",

@@ -198,11 +198,14 @@ MEMBERS = Figure[Members](
 )
 
 
+TITLES = {"cell": "Setting", "difference": "Difference from TF-IDF"}
+
+
 def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
     about = "Prediction from the mean probabilities of all seeds."
     columns = {}
     for name in map(str, rows):
-        title = "Setting" if name == "cell" else name[:1].upper() + name[1:]
+        title = TITLES.get(name, name[:1].upper() + name[1:])
         help = about if TOGETHER in name else ""
         columns[name] = TableColumn(title, help, alignment="left" if name == "cell" else "right")
     return DataTable(rows, columns)

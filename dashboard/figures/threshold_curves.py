@@ -285,17 +285,16 @@ def _read_calibration(source: Source) -> Reliability:
     before = as_trained(report.probabilities, scaling, task)
     if source.get_choice(PROBABILITIES) == TRAINED:
         decision = thresholding.decide_report(source, replace(report, probabilities=before))
-    errors, towards = "", ""
+    errors = ""
     if task != "multi":
         now, then = (number(metrics.evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
-        errors = f": calibration error {now}, as trained {then}"
+        errors = f"calibration error {now} ({then} before)"
+    about = (TOWARDS_EACH if task == "multi" else TOWARDS) if scaling.prior else TEMPERATURE
+    about = f"{about} Temperature: {number(scaling.temperature, 2)}."
     if scaling.prior:
         few = metrics.count_changed(report.probabilities, task, scaling)
-        towards = " towards the class prior"
-        errors += f"; {count(few)} {'answer changes' if few == 1 else 'answers change'}"
-    told = f"temperature {number(scaling.temperature, 2)}{towards}{errors}"
-    about = (TOWARDS_EACH if task == "multi" else TOWARDS) if scaling.prior else TEMPERATURE
-    return Reliability(decision, compute_bins(decision), told, (about,) if task == "multi" else (about, BINNED))
+        about += f" {count(few)} {'answer changes' if few == 1 else 'answers change'}."
+    return Reliability(decision, compute_bins(decision), errors, (about,) if task == "multi" else (about, BINNED))
 
 
 CALIBRATION = Figure(
@@ -305,7 +304,10 @@ CALIBRATION = Figure(
     _read_calibration,
     lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
     note=lambda shape: ", ".join(filter(None, (decisions.write_sample_size(shape.decision), shape.temperature))),
-    reading="At a probability of 0.8, 80 % should be true (dotted line).",
+    reading=lambda shape: (
+        "At a probability of 0.8, 80 % should be true (dotted line). Thin lines: 95 % interval."
+        + " Vertical line: threshold." * (shape.decision.threshold is not None)
+    ),
     how=lambda shape: " ".join([HOW, *shape.about]),
     options=(*thresholding.OPTIONS, PROBABILITIES),
     tables=lambda shape: {"Calibration": build_bin_table(shape.bins)},

@@ -337,7 +337,7 @@ TAG_CHANCES = Figure(
     _tag_typed_text,
     _draw_chances,
     note=lambda typed: f"{count(len(typed.words))} words",
-    reading="Darker: more likely. Empty column: the model did not read the word.",
+    reading="Stronger colour: more likely. Empty column: the model did not read the word.",
     how="Softmax over the tags at the first token of each word; words are separated by blanks.",
     tables=lambda typed: {"Probabilities": build_chance_table(typed)},
 )

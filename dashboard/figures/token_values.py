@@ -279,7 +279,7 @@ GATES = Figure(
     lambda source: _read_token_rows(source, build_gate_rows(source.view)),
     _draw_rows("gate", 1),
     note="every layer",
-    reading="Darker: other tokens can attend to this token more.",
+    reading="Stronger colour: other tokens can attend to this token more.",
     how="Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
     "with this token as key (SentiFormer, equation 4). A class token has the gate 1.",
     needs="gates",

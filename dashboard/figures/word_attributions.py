@@ -261,7 +261,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
             "ends": [others, f"towards {found.target}"],
             "ramp": [*reversed(away[1:]), *towards] if away else list(towards),
             "away": "" if away else others,
-            "push": f"effect of deleting the word (log-odds); darkest = {number(top, 1 if top >= 1 else 2)}",
+            "push": f"effect of deleting the word (log-odds); strongest = {number(top, 1 if top >= 1 else 2)}",
             "read": f"bar: attention ({shown.setting})" if read is not None else "",
             "unknown": "not in the vocabulary" if shown.unknown.any() else "",
             "unread": "not read" if shown.unread.any() else "",
@@ -332,5 +332,5 @@ WORDS = Figure(
     how="Each word is deleted and the rest is read again: the effect is the log-odds with the word minus without it. "
     "Log-odds are log p − log Σ of the other classes. Effects need not add up: words act together.",
     options=(LAYER, MAP, TOWARDS, COUNTED),
-    tables=lambda shown: {"Push": build_push_table(shown)},
+    tables=lambda shown: {"Effect": build_push_table(shown)},
 )

@@ -14,7 +14,7 @@ from core.data.findings import plural
 from core.error_analysis.selection import Selection, parse_selection
 from core.error_analysis.word_replacement import describe_replacement, parse_replacement
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, number
+from core.formatting import count, format_subscript, number
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
 from core.runs.attention_files import AttentionMaps, PartImportance, WordEffects
@@ -34,7 +34,7 @@ from dashboard.widgets.options import choose_option, pick_option, show_sections
 from dashboard.widgets.progress import offer_analysis, show_job, show_start_button
 from dashboard.widgets.runs import list_facts, require_run
 
-QUESTION = "What do the heads read over a whole split?"
+QUESTION = "What do the heads attend to in a whole split?"
 NAMES = {"attention-mass": "Kinds of words", "attention-distance": "Distance", "attention-deviation": "Class token"}
 NAMES |= {"attention-gates": "Gates", "attention-received": "Head of the model", "attention-importance": "Importance"}
 WORDS_SECTION, REPLACE = "Words", "replace"
@@ -138,12 +138,13 @@ def _show_sentences(source: Source, shown: split_attention.SplitAttention) -> No
         return
     several = any(row["component"] for row in shown.found["entropy"])
     edit = f"m{layer}.{head}.{component}" if several else f"h{layer}.{head}"
+    part = f"A{format_subscript(component)} of this head" if several else "this head"
     with st.container(key="head-sentences"):
         st.markdown(f"**Sentences with the largest output of head {head} of layer {layer}**")
         for each in found["texts"]:
             link = state.link_to("sentence", run=source.record.run, text=each["text"], edit=edit)
             _show_link(each["text"], number(each["norm"], 2), link)
-        show_caption(f"Number: mean norm of the head's output. A link opens Sentence with {edit} switched off.")
+        show_caption(f"Number: mean norm of the head's output. A link opens Sentence with {part} switched off.")
 
 
 def _show_link(text: str, norm: str, link: str) -> None:

@@ -138,7 +138,7 @@ def show_page() -> None:
         pick_suite(record, [])
         show_export_bar("behave", show_examples(record, []), figures=False)
         return
-    size = f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities, {count(suite.size)} cases"
+    size = f"{len(suite.tests)} tests, {count(suite.size)} cases"
     show_header(TITLE, QUESTION, list_facts(record, (suite.name, size)))
     others = [one for one in data.list_loadable_runs() if one.run != record.run and can_be_asked(one)]
     place, below = st.container(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
@@ -303,7 +303,7 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
                 )
         with st.popover("Your own suite", icon=":material/upload_file:"):
             most = f"YAML or a table, at most {LARGEST // 1024**2} MB"
-            st.file_uploader(most, type=KINDS, key=state.SUITE_FILE, on_change=_store_suite)
+            st.file_uploader(most, type=KINDS, max_upload_size=2, key=state.SUITE_FILE, on_change=_store_suite)
             st.markdown(FORMAT)
         if state.get_param(state.SUITE):
             st.button("Use the built-in suite", key="our-suite", on_click=state.set_param, args=(state.SUITE, ""))

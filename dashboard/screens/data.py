@@ -32,7 +32,7 @@ from dashboard.widgets.figure import show, show_caption, show_heading, show_tabl
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift, show_summary
 from dashboard.widgets.options import Sections, collect_tables
 from dashboard.widgets.progress import offer_analysis
-from dashboard.widgets.style import split_page
+from dashboard.widgets.style import get_row_height, split_page
 
 ALWAYS = (BUILT_IN, "life")  # data sets that come with Sentiscope
 QUESTION = "What is in the data, and what will be used?"
@@ -140,7 +140,9 @@ def _list_sections(option: DatasetOption, dataset: Dataset, card: Mapping[str, A
 
 def _show_named() -> dict[str, Table]:
     show_caption(NAMED)
-    show_table(access.build_named_table(), NAMED_SETS)
+    widths = {"Name": 150, "State": 130, "Source": 240, "Layout": 240, "Terms": 130, "Checked": 96}
+    columns = {name: (name, width) for name, width in widths.items()}
+    show_table(access.build_named_table(), NAMED_SETS, columns, row_height=2 * get_row_height())
     return {}
 
 

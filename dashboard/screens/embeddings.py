@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.evaluation.metrics import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.formatting import count
 from core.models.capabilities import list_capabilities
@@ -35,7 +34,6 @@ SELECT = {
     3: "Turn it with the mouse. Select sentences in 2-D.",
 }
 WORTH = "Silhouette: 1 = separate class, 0 = overlap, below 0 = nearer to another class."
-FAR = "Do not read distances from it."
 FEW = 30
 
 
@@ -115,8 +113,7 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
         shown = replace(shown, near=tuple(near.found["row"].tolist()), center=near.row)
     chart = None if shown.typed or shown.marked or near else data.draw_figure(MAP, source, get_look())[1]
     note, reading = (MAP.resolve_text(words, shown) for words in (MAP.note, MAP.reading))
-    kept = shown.made.quality.preserved
-    show_summary(embeddings.describe_quality(shown), FAR if kept is not None and kept < HALF else "")
+    show_summary(embeddings.describe_quality(shown))
     drawing = MAP.draw(shown, get_look()) if chart is None else chart
     show_drawing(drawing, name, MAP.write_alt_text(shown, note, reading), TOOLS if flat else (), **options)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

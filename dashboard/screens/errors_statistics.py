@@ -141,20 +141,18 @@ def pick_other_run(shown: RowSelection) -> None:
             placeholder="Another model",
             help="Adds a tag for sentences where this run predicts another label. The best on this split comes first",
         )
-    if said := explain_absent(
-        shown, "no model is chosen above" if there else "no other model was evaluated on these rows"
-    ):
-        show_caption(f"Missing tags: {said}.")
+    for said in list_absent(shown, "no model is chosen above" if there else "no other model was evaluated here"):
+        show_caption(said)
 
 
-def explain_absent(shown: RowSelection, lone: str) -> str:
-    """Return which error tags are missing and why, as text; the MC-dropout tag counts only if it cannot be computed."""
+def list_absent(shown: RowSelection, lone: str) -> list[str]:
+    """List which error tags are missing and why; the MC-dropout tag counts only if it cannot be computed."""
     reasons: dict[str, list[str]] = {}
     own = {MODELS: lone, UNSURE: data.check_dropout(shown.table.record, shown.table.split).why}
     for name, why in shown.known.tagged.absent.items():
         if reason := own.get(name, why):
             reasons.setdefault(reason, []).append(name_tag(name))
-    return " · ".join(f"{', '.join(names)} – {why}" for why, names in reasons.items())
+    return [f"No tag “{', '.join(names)}”: {why}." for why, names in reasons.items()]
 
 
 def show_outcome_words(source: Source, shown: RowSelection) -> Tables:

@@ -80,9 +80,11 @@ def _show_model(name: str, sizes: model_plan.Sizes) -> dict[str, Table]:
     made = model_plan.ModelDiagram(list_parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
     parameters = count_parameters(model, vocabulary=sizes.vocabulary, classes=classes)
     nearest = find_nearest(name, preset_catalog.list_preset_settings())
-    settings = plural(len(preset_catalog.compare_presets(name, nearest)), "setting")
-    show_summary(f"{name} has {count(parameters)} parameters and differs from {nearest} in {settings}.")
-    show_model(f"parts-{name}", model, made, f"{PRESETS[name].line} Parameters for {sizes.words}.")
+    differs = f"differs from {nearest} in {plural(len(preset_catalog.compare_presets(name, nearest)), 'setting')}."
+    has, own = f"has {count(parameters)} parameters", model != PRESETS[name].model
+    show_summary(f"As trained in this run it {has}. Its preset {differs}" if own else f"{name} {has} and {differs}")
+    of_run = " Layers, heads and widths are those of this run." if own else ""
+    show_model(f"parts-{name}", model, made, f"{PRESETS[name].line} Parameters for {sizes.words}.{of_run}")
     return dict(model_plan.DIAGRAM.build_tables(made))
 
 
@@ -97,18 +99,18 @@ def _show_runs(runs: Sequence[str]) -> dict[str, Table]:
 def _show_departures(frame: pd.DataFrame, name: str) -> dict[str, Table]:
     show_heading("Differences from the paper", "differences-from-the-paper", note="and choices the paper leaves open")
     titles = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
-    show_table(frame, f"Differences of {name} from its paper", titles)
+    show_table(frame, f"Differences of {name} from its paper", titles, row_height=2 * get_row_height())
     return {"Departures": frame}
 
 
 def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
     show_heading("Pretrained encoders", "backbones", note="recipes of the model “pretrained”")
-    titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
-    titles |= {"sets": ("It sets", 210), "get": ("To get it", 230), "source": ("Paper", 230)}
+    titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 120)}
+    titles |= {"get": ("To get it", 400)}
     about = "Pretrained encoders that the papers fine-tune, and whether their weights are here"
-    show_table(frame, about, titles, column_order=list(titles))
+    show_table(frame, about, titles, column_order=list(titles), row_height=2 * get_row_height())
     show_caption(
-        "“sentiscope train --model pretrained --recipe NAME” fine-tunes one. Nothing is downloaded: FOLDER is the "
+        "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is the "
         f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."
     )
     return {"Backbones": frame}
@@ -129,7 +131,7 @@ def _show_comparison(name: str) -> dict[str, Table]:
     )
     frame = model_plan.compare_presets(name, other)
     titles = {"what": "What", "setting": "Setting"}
-    show_table(frame, f"Settings in which {name} and {other} differ", titles, row_height=None)
+    show_table(frame, f"Settings in which {name} and {other} differ", titles, row_height=2 * get_row_height())
     return {"Differences": frame}
 
 

@@ -51,7 +51,7 @@ def show_page() -> None:
         show_header("Papers", QUESTION, [(PAPERS[paper], f"{count(total)} reported numbers")])
     lines = figures.summarize_results(rows), figures.summarize_baselines(rows), count_verdicts(said.rows)
     st.html(f'<div class="s-finds" role="status">{"".join(f"<p>{escape(line)}</p>" for line in lines)}</div>')
-    left, right = split_page("papers", [2.3, 1])
+    left, right = split_page("papers", [2, 1])
     with right:
         show(figures.CLAIMS, said, on_unfolded_change=lambda: None)  # reports only states with a callback
     with left:
@@ -122,10 +122,10 @@ def _offer_missing(shown: PaperTable) -> None:
     hours = f"{count(len(missing['cells']))} trainings, about {missing['hours']:.1f} hours on two cores"
     if missing["lacks"]:
         needs = dict.fromkeys(name for cell in missing["cells"] for name in cell["needs"].split(" and "))
-        how = f"“sentiscope {shlex.join(job.words[:3])} --dry-run --scale {scale}” tells how to get what is not here"
+        how = f"`sentiscope {shlex.join(job.words[:3])} --dry-run --scale {scale}` lists what to download"
         show_caption(f"Not run: {hours}. They need {', '.join(needs)}; {how}.")
     elif not show_job(job, KEY):
-        show_start_button(job, KEY, f"Run what is missing ({missing['hours']:.1f} h)", about=hours, primary=True)
+        show_start_button(job, KEY, f"Train missing runs (about {max(1, round(missing['hours']))} h)", about=hours)
 
 
 def _write_texts(shown: PaperTable, whole: Mapping[str, Any]) -> dict[str, tuple[str, Callable[[], str]]]:

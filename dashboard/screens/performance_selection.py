@@ -49,7 +49,7 @@ def select_cell(source: Source, decision: Decision, by: str) -> None:
         said = tuple(
             _make_rule(source, decision, name, place) for name, place in zip(("true", "predicted"), cell, strict=True)
         )
-        about = f"true {names[0]}, predicted {names[1]}{_format_threshold(decision)}"
+        about = f"label {names[0]}, predicted {names[1]}{_format_threshold(decision)}"
     selection.choose_rows(source.record, source.split, rows, about, rules=said, by=by, by_outcome=True)
 
 
@@ -241,7 +241,7 @@ def show_surest_errors(source: Source, decision: Decision) -> None:
     chances = decision.probabilities[inside, predicted]
     order = np.argsort(-chances, kind="stable")[:SUREST]
     names = decision.classes[true], decision.classes[predicted]
-    title, note = f"True {names[0]}, predicted {names[1]}: {count(int(inside.sum()))}", f"surest first, P({names[1]})"
+    title, note = f"Label {names[0]}, predicted {names[1]}: {count(int(inside.sum()))}", f"surest first, P({names[1]})"
     show_heading(title, "surest", note=note)
     texts = source.report.examples["text"].iloc[decision.rows[inside][order]]
     rows = "".join(
@@ -252,7 +252,7 @@ def show_surest_errors(source: Source, decision: Decision) -> None:
     st.html(f'<ul class="s-surest">{rows}</ul>')
     if st.button(f"Open all {count(int(inside.sum()))} in Errors", type="tertiary", key="surest-open"):
         rules = tuple(_make_rule(source, decision, *each) for each in (("true", true), ("predicted", predicted)))
-        about = f"true {names[0]}, predicted {names[1]}{_format_threshold(decision)}"
+        about = f"label {names[0]}, predicted {names[1]}{_format_threshold(decision)}"
         selection.choose_rows(source.record, source.split, decision.rows[inside], about, rules=rules, by_outcome=True)
         state.open_page("errors")
 

@@ -21,7 +21,7 @@ from dashboard.widgets.runs import show_damaged
 from dashboard.widgets.unfinished import show_continue
 
 QUESTION = "Which models are here, and how good are they?"
-TABLE = "Bars: 95 % intervals. Vertical line: no clear difference."
+TABLE = "Bars: 95 % intervals. Grey vertical lines join models without a clear difference."
 POLL_SECONDS = 2.0
 
 

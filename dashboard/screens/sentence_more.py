@@ -125,7 +125,7 @@ def _list_sections(
         "Methods": (words, partial(show_methods, source)),
         "Trust": (words, partial(show_faithfulness, source)),
         "All heads": (deep, partial(show_more_maps, source)),
-        "λ bench": (deep and "lambda" in list_capabilities(record.config.model), partial(show_lambdas, source)),
+        "Vary λ": (deep and "lambda" in list_capabilities(record.config.model), partial(show_lambdas, source)),
         "Patching": (deep, partial(show_patching, source)),
         "Other parts": (words and _has_other_parts(source), partial(show_other_parts, source)),
         "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, trained)),
@@ -441,14 +441,14 @@ def _offer_measurement(source: Source, measured: set[str]) -> None:
 
 
 LONGEST = 2_000
-OFFER = "Replace one word: which layer, word and head carries the difference?"
+OFFER = "Replace one word: which layer, word and head carry the difference?"
 
 
 def show_patching(source: Source) -> Tables:
     """Show how predictions change if activations of a text are replaced by a second sentence's; return the table."""
     with st.container(key="patching"):
         place = st.container()
-        label, example = "Second sentence", "A second sentence with as many tokens"
+        label, example = "Second sentence", "A second sentence with the same number of tokens"
         hidden: dict[str, Any] = {"placeholder": example, "label_visibility": "collapsed"}
         donor = st.text_input(label, key=state.DONOR, bind="query-params", max_chars=LONGEST, **hidden)
         source.choices[DONOR.name] = donor or ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -52,8 +53,9 @@ def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool
 
 
 def show_caption(text: str) -> None:
-    """Show a one-line caption that explains the figure above it."""
-    st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # no line break between number and unit
+    """Show a one-line caption that explains the figure above it; text between backticks is code."""
+    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    st.html(f'<p class="s-cap">{words.replace(" %", "&nbsp;%")}</p>')  # no line break between number and unit
 
 
 def show_figure(source: Source, figure: Figure[Shape], **options: Any) -> Shape:

@@ -21,7 +21,7 @@ WORDS = {
     "gradient": "Computing gradient × input",
     "integrated": "Computing integrated gradients",
     "attention": "Computing attention",
-    "collapse": "Computing layer-0 collapse",
+    "collapse": "Computing first-layer attention",
     "parts": "Switching off one part at a time",
     "lambdas": "Changing one λ at a time",
     "patches": "Patching one place at a time",

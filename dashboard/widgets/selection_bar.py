@@ -218,7 +218,7 @@ def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
 def _show_table(record: RunRecord, now: SelectedTexts) -> None:
     assert now.table is not None
     rows = now.table.frame.iloc[now.places[:MOST]]
-    columns: dict[str, Any] = {"text": ("Sentence", 340)}
+    columns: dict[str, Any] = {"text": ("Sentence", 280)}
     others = {"true": ("Label", 90), "predicted": ("Predicted", 90)}
     columns |= {name: each for name, each in others.items() if rows[name].nunique() > 1}  # one value: in the heading
     columns["p_predicted"] = st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)

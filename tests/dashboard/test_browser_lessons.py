@@ -292,7 +292,7 @@ def test_no_stage_has_a_grave_fault(browser, server, name):
 def test_two_browsers_share_a_class(browser, server, library):
     teacher, heard = at(browser, server, "lesson=accuracy")
     press(teacher, "Shift+C")
-    teacher.get_by_role("button", name="Open a class").click()
+    teacher.get_by_role("button", name="Open a class poll").click()
     teacher.locator(".panel .address").wait_for()
     code = teacher.url.split("join=")[1][:4]
     assert teacher.locator(".panel .address").inner_text().endswith(f"/lesson?join={code}")
@@ -384,7 +384,7 @@ def test_the_file_opens_from_disk_without_a_network(browser, contents, name, tmp
     page.locator("[data-id=option-0], [data-id=head-0], [data-id=word-0]").first.click()
     assert said(page) == contents[name]["stages"][3]["finding"]
     press(page, "c")  # a class without a server raises hands
-    assert page.get_by_role("button", name="Open a class").count() == 0
+    assert page.get_by_role("button", name="Open a class poll").count() == 0
     page.get_by_role("spinbutton").nth(0).fill("5")
     page.get_by_role("spinbutton").nth(3).fill("6")
     if name == "trust":  # hands are raised for A to D, whichever of them is right

@@ -226,7 +226,7 @@ def test_sentence_of_a_matrix_cell_opens_the_sentence_page(page, server):
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
     page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
     see(page.get_by_text("of 16 sentences"))
-    first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
+    first_row(page, "Selected sentences: label negative, predicted negative at 1.00")
     page.get_by_role("button", name="Look inside this sentence").click()
     assert "film number" in read_on_the_sentence_page(page)
 

@@ -139,7 +139,7 @@ def test_common_neighbors_of_a_selection_are_listed_marked_and_selectable(app, r
     assert "8 selected, among 8 others, in the space of what the head reads" in shown
     assert set(table["true"]) == {"negative"} and table["near"].is_monotonic_decreasing
     assert nearest_marked(app) == [len(table)]
-    assert "nearest to 8: true positive" in words(press(app, "select-near"))
+    assert "nearest to 8: label positive" in words(press(app, "select-near"))
 
 
 def test_training_neighbors_of_a_selection_are_listed_and_selectable(app, runs):
@@ -148,7 +148,7 @@ def test_training_neighbors_of_a_selection_are_listed_and_selectable(app, runs):
     assert re.search(r"8 selected, among \d+ training sentences", words(app))
     table = next(each.value for each in app.dataframe if "likeness" in each.value)
     assert table["near"].is_monotonic_decreasing and table["likeness"].between(-1, 1).all()
-    assert "nearest in training to 8: true positive" in words(press(app, "select-training"))
+    assert "nearest in training to 8: label positive" in words(press(app, "select-training"))
 
 
 def test_run_without_weights_shows_its_map_but_places_no_sentence(app, runs):

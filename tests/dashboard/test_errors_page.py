@@ -35,7 +35,7 @@ def whole(app):
 
 def test_tags_words_slices_and_columns_are_below_the_reader(page, runs):
     app = whole(page(run="finished", split="validation"))
-    for title in ("Where errors cluster", "Frequent words", "Weak slices", "Distinguishing features"):
+    for title in ("Error rate by tag", "Over-represented words", "Weak slices", "Distinguishing features"):
         assert f">{title}</h2>" in words(app)
     assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and column values with their error risk"
     assert "No property or pair" in words(app)  # too few sentences: no rows, so no table
@@ -57,7 +57,7 @@ def test_failed_tag_search_shows_the_list_and_the_next_visit_tries_again(page, m
         app = whole(page(split="validation"))
         assert "There are no tags" in words(app) and "division by zero" in words(app)
         assert drawn(app, "reader")
-    assert ">Where errors cluster</h2>" in words(whole(page(split="validation")))
+    assert ">Error rate by tag</h2>" in words(whole(page(split="validation")))
 
 
 def test_errors_are_listed_without_a_selection(page, runs):
@@ -154,7 +154,7 @@ def test_tags_of_other_runs_are_shown_and_missing_ones_explained(app):
     page = picked(None)
     assert not any(value.startswith("tag=models") for value in tags())
     assert "models disagree – no model is chosen above" in words(page)
-    assert "Missing tags: " in words(page) and "seeds disagree – no other seed of this model" in words(page)
+    assert "No tag “seeds disagree”: no other seed of this model" in words(page)
     page = picked("high")
     assert tags()["tag=models disagree with high"] == 5 and "models disagree –" not in words(page)
     page = picked("low")

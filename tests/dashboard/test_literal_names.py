@@ -103,5 +103,5 @@ def test_browser_shows_literal_names_on_axes_and_in_hover_labels(browser, tmp_pa
         assert sorted(re.sub("^(predicted |true ?)", "", each) for each in shown) == sorted(map(visible, NAMES))
     page.locator(".points path").first.hover(force=True)
     first = visible(NAMES[0])
-    assert page.locator(".hoverlayer text").first.text_content() == f"true {first}, predicted {first}: 29"
+    assert page.locator(".hoverlayer text").first.text_content() == f"label {first}, predicted {first}: 29"
     page.close()

@@ -62,7 +62,7 @@ def test_a_link_with_wrong_names_opens_the_first_paper(app):
 
 def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, monkeypatch):
     opened(app, "papers", paper="ndt", table="VII")
-    assert "Run what is missing" not in " ".join(each.label for each in app.button)  # all its cells have results
+    assert "Train missing runs" not in " ".join(each.label for each in app.button)  # all its cells have results
     asked = {"cells": [{"needs": "imdb and some/encoder"}] * 3, "hours": 4.56, "lacks": ["imdb: not here"]}
     real = sentiscope.reproduce
     name = "core.api.papers.reproduce"
@@ -71,7 +71,7 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
     assert "Not run: 3 trainings, about 4.6 hours on two cores. They need imdb, some/encoder;" in shown
     assert "sentiscope reproduce ndt I --dry-run --scale small" in shown
     asked["lacks"] = []
-    assert app.run().button(key="run-missing").label == "Run what is missing (4.6 h)"
+    assert app.run().button(key="run-missing").label == "Train missing runs (about 5 h)"
     job = MissingResults.from_table(RunStore(runs), "ndt", "I", "small")
     started = []
     start = "core.runs.background_jobs.start_job"
@@ -81,7 +81,7 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
     assert started[0][-7:] == ["reproduce", "ndt", "I", "--run", "--resume", "--scale", "small"]
     job.folder.mkdir(parents=True)
     write_progress(job, get_own_process(), 0.0, "ndt-imdb vanilla", 0.25)
-    assert "ndt-imdb vanilla" in text_of(app.run()) and "Run what is missing" not in [each.label for each in app.button]
+    assert "ndt-imdb vanilla" in text_of(app.run()) and "Train missing runs" not in [each.label for each in app.button]
     write_progress(job, None, 0.0, "no space left", None)
     assert "no space left" in text_of(app.run())
 

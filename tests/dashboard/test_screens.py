@@ -39,7 +39,7 @@ SAID = {
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to map"),
     "sentence": (EMPTY, ">Attention</h2>", DAMAGED, "has no attention maps"),
-    "steps": (EMPTY, "Darker = larger", DAMAGED, "Darker = larger"),
+    "steps": (EMPTY, "Stronger colour = larger", DAMAGED, "Stronger colour = larger"),
     "papers": ("Do our runs agree with the paper?",) * 4,
     "theory": ("Which models link the first word to the last?",) * 4,
     "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),

@@ -60,7 +60,7 @@ def test_cell_at_another_threshold_is_selected_by_rows(runs):
     frame = read_table(RunStore(runs), "finished").frame
     rule = link(app)
     group = read_picked(RunStore(runs), rule.removeprefix("ids:"))
-    assert group.about == "true negative, predicted positive at 0.00" and group.by_outcome
+    assert group.about == "label negative, predicted positive at 0.00" and group.by_outcome
     assert sorted(group.keys) == sorted(frame["key"][frame["true"] == "negative"])
     again = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": []}}, state.SELECT: rule})
     assert state.SELECT not in again.query_params  # a second click deselects it
@@ -82,7 +82,7 @@ def test_selection_bar_is_on_each_page_and_clear_removes_it(app, runs, page, tab
     monkeypatch.setattr(access, "is_local", lambda: True)
     shown = words(opened(app, page, run="finished", select="true=negative", data=str(table)))
     negative = int(read_table(RunStore(runs), "finished").true[:, 0].sum())
-    assert f"<b>{negative} of 16</b> <span>true negative</span>" in shown
+    assert f"<b>{negative} of 16</b> <span>label negative</span>" in shown
     assert 'class="s-now"' not in words(press(app, "selected-clear")) and "select" not in app.query_params
 
 
@@ -92,7 +92,7 @@ def test_old_link_opens_and_a_click_writes_the_new_parameters(app, runs):
     n = int(((frame["true"] == "negative") & (frame["p_predicted"] > 0.1)).sum())
     for page in ("performance", "errors"):
         opened(app, page, run="finished", select=asked)
-        assert f"<b>{n} of 16</b> <span>true negative, P(predicted class) &gt; 0.1</span>" in words(app), page
+        assert f"<b>{n} of 16</b> <span>label negative, P(predicted class) &gt; 0.1</span>" in words(app), page
     app.text_input(key=state.SLICE_NAME).set_value("old").run()
     press(app, "selected-keep")
     [kept] = read_slices(RunStore(runs), RunStore(runs).read("finished"))
@@ -140,7 +140,7 @@ def test_selection_is_saved_as_a_slice_and_an_invalid_name_is_reported(app, runs
     (kept,) = read_slices(RunStore(runs), RunStore(runs).read("finished"))
     assert (kept.name, kept.select) == ("bad <ones>", "true=negative")
     app.text_input(key=state.SLICE_NAME).set_value("").run()
-    assert "Saved as “true negative”" in words(press(app, "selected-keep")), "named by what selects it"
+    assert "Saved as “label negative”" in words(press(app, "selected-keep")), "named by what selects it"
 
 
 def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):

@@ -104,7 +104,7 @@ def test_link_restores_layer_scale_and_sliders_with_curves_of_the_edited_model(a
         assert own[part]["curve"]["values"][-1] == 1.0 and chances[-1] == pytest.approx(p, abs=1e-4)
     twice = asked(runs, **change | {"lambda_scale": 2.0})["positive"]
     assert every["value"] == 0.5 and every["curve"]["chances"][-1] == pytest.approx(twice, abs=1e-4)
-    assert "λ bench" in markup(app) and "others as you changed them" in markup(app)
+    assert "Vary λ" in markup(app) and "others as you changed them" in markup(app)
     assert app.session_state["layer"] == "1"
     (grid,) = (json.loads(each.proto.spec) for each in app.get("plotly_chart") if "-grid" in each.proto.id)
     assert grid["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight ÷ strongest weight of its row"

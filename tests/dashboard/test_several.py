@@ -35,7 +35,7 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     return pages.opened(app, page, **{"run": "several", "view": "run", **parameters})
 
 
-PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Darker = larger"}
+PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Stronger colour = larger"}
 
 
 @pytest.mark.parametrize(("page", "said"), PAGES.items())
@@ -61,7 +61,7 @@ def test_performance_page_is_about_one_label_and_its_threshold(app, runs):
 
 def test_cell_opens_its_sentences_with_all_their_labels(app, runs):
     opened(app, "performance", rule="loud", split="test", select="true=loud;predicted=loud")
-    assert "true loud, predicted loud" in words(app)
+    assert "label loud, predicted loud" in words(app)
     table = next(frame.value for frame in app.dataframe if "p_predicted" in frame.value)
     assert len(table) and all("loud" in label.split(", ") for label in table["true"])
 

@@ -24,7 +24,7 @@ SAID = {
     "performance": "n = 16",
     "embeddings": "PCA, 2-D",
     "sentence": ">Attention</h2>",
-    "steps": "Darker = larger",
+    "steps": "Stronger colour = larger",
 }
 """By page: words that it shows with a run of a pretrained encoder."""
 

@@ -28,7 +28,7 @@ SAID = {
     "errors": " wrong",
     "embeddings": "PCA, 2-D",
     "sentence": ">Attention</h2>",
-    "steps": "Darker = larger",
+    "steps": "Stronger colour = larger",
     "attention": "Reads up to 500 texts",
 }
 OF_SOME = {

@@ -92,7 +92,7 @@ def test_each_word_has_its_effect_by_each_method(app, runs):
     complete = found.by["integrated"].completeness
     assert words["lines"] == [
         f"Integrated gradients: completeness error {signed(complete.error, 3)} after {complete.steps} steps, "
-        "from every word's vector zero, its place kept."
+        "baseline: zero word vectors with positions kept."
     ]
     most = found.most
     needed = found.by["deletion"].words[most.needed].word
@@ -106,7 +106,7 @@ def test_baseline_shows_its_methods_and_why_others_are_missing(app, runs):
     assert "Attention against effect" not in markup(app) and "Activation patching" not in markup(app)
     assert words["lines"][-2:] == [
         "No gradient × input and no integrated gradients: this model reads no vectors of words.",
-        "No attention and no layer-0 collapse: this model has no attention.",
+        "No attention and no first-layer attention: this model has no attention.",
     ]
 
 

@@ -62,7 +62,7 @@ _ALL = (
         kind="built-in",
         ordered=True,
         note="Version 2, of November 2026. Two, three or five classes of one scale (data.classes). Two further splits "
-        "are written by hand: challenge, hard sentences, and everyday, short ones from all walks of life.",
+        "are written by hand: challenge, hard sentences, and everyday, short ones from everyday topics.",
     ),
     DataSource(
         name=LIFE,

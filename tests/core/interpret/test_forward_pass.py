@@ -339,8 +339,8 @@ def test_cell_formulas_have_short_numbers():
     many = np.arange(1.0, 7.0)[None]
     assert Dot(many, many.T).format_cell(0, 0) == "6.00·6.00 + 5.00·5.00 + 4.00·4.00 + … 3 more"
     assert Sum(((left, 0.1), (-1.0, left)), (2, 2)).format_cell(0, 1) == "(−2.00)·0.10 + (−1.00)·(−2.00)"
-    assert Softmax(np.array([[1.0, 0.0]])).format_cell(0, 0) == "e^1.00 / Σ = 2.72 / 3.72"
-    assert Softmax(np.array([[90.0, 89.0]])).format_cell(0, 1) == "e^(89.00 − 90.00) / Σ = 0.37 / 1.37"
+    assert Softmax(np.array([[1.0, 0.0]])).format_cell(0, 0) == "exp(1.00) / Σ = 2.72 / 3.72"
+    assert Softmax(np.array([[90.0, 89.0]])).format_cell(0, 1) == "exp(89.00 − 90.00) / Σ = 0.37 / 1.37"
     norm = Norm(left, np.array([2.0, 1.0]), None, 0.0, centered=True)
     assert norm.format_cell(0, 0) == "2.00·(1.00 − (−0.50)) / 1.50"
     assert [format_number(x) for x in (0, 2.345, -0.5, 0.0123, 0.00001, 123456.0)] == [

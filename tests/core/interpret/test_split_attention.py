@@ -161,7 +161,7 @@ def test_identical_components_are_within_their_controls_and_planted_ones_outside
     plant(own, (1.0, 1.0))
     rows, found = distances(own, texts)
     assert [row["value"] for row in rows] == pytest.approx([0] * len(rows), abs=1e-3)
-    assert not any(row["outside"] for row in rows) and describe_distance(found).startswith(f"In 0 of {len(rows)} pairs")
+    assert not any(row["outside"] for row in rows) and describe_distance(found).startswith(f"0 of {len(rows)} pairs")
     plant(own, (60.0, -60.0))
     rows, found = distances(own, texts)
     assert all(row["outside"] for row in rows if row["layer"] == 1), rows

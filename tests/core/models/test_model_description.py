@@ -133,7 +133,7 @@ def test_every_attention_option_is_listed():
 
 def test_a_model_adds_one_map_less_than_it_has():
     said = [describe_addition(PRESETS[name].model) for name in ("ndt-01-n2", "ndt-pm1-n4", "differential")]
-    assert said == ["adds 1 attention map", "adds 3 attention maps, λ of either sign", "subtracts an attention map"]
+    assert said == ["adds 1 attention map", "adds 3 maps, signed λ", "subtracts an attention map"]
 
 
 def test_papers_and_presets_match():

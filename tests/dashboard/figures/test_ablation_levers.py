@@ -135,7 +135,7 @@ def test_silent_option_is_described_and_written_into_links():
     assert second["cells"][1]["about"] == (
         "replace λ₁A₁ of head 2 of layer 1 by its mean, effect −0.850 towards positive, compared with zero +1.100"
     )
-    assert "with the part at its mean" in data["full"]
+    assert "setting the part to its mean" in data["full"]
 
 
 def test_mean_ablation_of_gates_uses_the_layer_mean_and_lexicons_have_a_row():
@@ -172,7 +172,7 @@ def test_lambda_slider_has_its_curve_and_one_slider_scales_all_lambdas():
     every, _ = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
-    assert ". Curve: P(positive)." in data["full"] and "box: start" in data["full"]
+    assert ". Curve: P(positive)." in data["full"] and "box: initial λ" in data["full"]
 
 
 def test_table_counts_as_the_page_and_leaves_missing_fields_empty():

@@ -58,8 +58,8 @@ def test_errors_and_missing_methods_are_reported():
     by |= {"integrated": explained("integrated", [1.0], completeness=complete)}
     left_out = {"attention": "this model has no attention", "collapse": "this model has no attention"}
     assert comparison.list_checks(comparison.MethodComparison(RECORD, Methods(by, {}, left_out, ""), False)) == [
-        "Integrated gradients: completeness error −0.012 after 128 steps, from vectors of zeros.",
-        "No attention and no layer-0 collapse: this model has no attention.",
+        "Integrated gradients: completeness error −0.012 after 128 steps, baseline: vectors of zeros.",
+        "No attention and no first-layer attention: this model has no attention.",
     ]
     by = {"deletion": explained("deletion", [1.0, 2.0])}
     by |= {"shapley": explained("shapley", [0.5, 1.0], errors=[0.25, 0.125])}

@@ -146,7 +146,7 @@ def test_each_cell_has_its_position_and_count_or_row_share():
     (bars,) = draw_confusion(COUNTS, ["negative", "positive"], Look()).data
     assert [list(cell) for cell in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert "8" in bars.text[0] and "0.800" in bars.text[0]
-    assert bars.hovertext[1] == "true negative, predicted positive: 2"
+    assert bars.hovertext[1] == "label negative, predicted positive: 2"
     assert list(bars.x) == [0, 1, 0, 1]
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look()).data
     assert bars.base[0] > bars.base[2]
@@ -223,7 +223,7 @@ def test_temperature_is_reported_with_the_answers_it_changes_and_can_be_removed(
     shown = CALIBRATION.read_data(here)
     np.testing.assert_allclose(shown.decision.probabilities, here.report.probabilities)
     now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
-    assert shown.temperature == f"temperature 5.00: calibration error {now:.3f}, as trained {before:.3f}"
+    assert shown.temperature == f"calibration error {now:.3f} ({before:.3f} before)"
     assert CALIBRATION.resolve_text(CALIBRATION.note, shown) == f"n = 200, {shown.temperature}"
     there = CALIBRATION.read_data(source(5.0, probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
@@ -234,9 +234,10 @@ def test_temperature_is_reported_with_the_answers_it_changes_and_can_be_removed(
     shown = CALIBRATION.read_data(here)
     now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
     few = int((here.report.probabilities.argmax(1) != trained.argmax(1)).sum())
-    errors = f"calibration error {now:.3f}, as trained {before:.3f}"
+    errors = f"calibration error {now:.3f} ({before:.3f} before)"
     assert few > 10
-    assert shown.temperature == f"temperature 3.00 towards the class prior: {errors}; {few} answers change"
+    assert shown.temperature == errors
+    assert f"Temperature: 3.00. {few} answers change." in CALIBRATION.resolve_text(CALIBRATION.how, shown)
     assert "T below 1: away from them" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
     assert "no answer changes" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
     there = CALIBRATION.read_data(source(3.0, prior=(0.9, 0.1), probabilities="as trained")[0])

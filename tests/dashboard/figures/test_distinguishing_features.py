@@ -138,7 +138,7 @@ def test_cloud_words_follow_log_odds_and_can_be_picked():
     picked = clouds("true=positive", "predicted!=positive", "word=<b>")
     data = features.CLOUDS.draw(picked, Look()).data
     assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]
-    assert data["clouds"][1]["words"][0]["said"] == "log-odds +4.00, 3 here, 1 elsewhere"
+    assert data["clouds"][1]["words"][0]["said"] == "log-odds +4.00, 3 here, 1 in others"
     assert [each["title"] for each in data["clouds"]][:2] == ["True positives: 10", "False negatives: 10"]
     t = Look().tokens
     assert [each["colour"] for each in data["clouds"]] == [t.ink, t.wrong, t.wrong, t.ink]

@@ -92,7 +92,7 @@ def test_groups_cover_all_points(way, expected):
 
 
 def test_hover_texts_are_short_numbers_have_their_n_and_pca_axes_have_titles():
-    assert embeddings.write_hover_texts(POINTS)[1] == "b · true negative, predicted positive (0.600)"
+    assert embeddings.write_hover_texts(POINTS)[1] == "b · label negative, predicted positive (0.600)"
     assert embeddings.write_hover_texts(POINTS.assign(text="x" * 100))[0].startswith("x" * 69 + "… ·")
     assert embeddings.write_hover_texts(pd.concat([POINTS] * 1300)) == []
     stats = {stat.name: (stat.value, stat.n) for stat in embeddings.compute_map_stats(MADE, PCA, 128)}

