@@ -75,8 +75,8 @@ def describe_distance(found: Row) -> str:
         outside = sum(row["outside"] for row in pairs)
         mean = sum(row["value"] for row in pairs) / len(pairs)
         return (
-            f"{count(outside)} of {count(len(pairs))} pairs of component maps differ more than both controls, exchanged "
-            f"texts and an untrained model (mean distance {number(mean, 2)} of 1)."
+            f"{count(outside)} of {count(len(pairs))} pairs of component maps differ more than both controls, "
+            f"exchanged texts and an untrained model (mean distance {number(mean, 2)} of 1)."
         )
     rows = _select(found["distance"], "tokens")
     if not rows:
