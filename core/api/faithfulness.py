@@ -154,7 +154,6 @@ def _format_test(test: dict[str, Any]) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Format a number with two decimal places."""
     return f"{value:.2f}".replace("-", MINUS)
 
 

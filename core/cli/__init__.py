@@ -164,7 +164,6 @@ def _build_argument(parameter: inspect.Parameter, hint: Any, typed: CliArgument,
 
 
 def _find_type(hint: Any, typed: CliArgument, parameter: inspect.Parameter) -> Any:
-    """Return the type to which Typer converts an argument from the command line."""
     plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
     members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
     if typed.kind:

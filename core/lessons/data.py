@@ -143,7 +143,6 @@ def _describe_record(record: dict[str, Any], asked: int) -> dict[str, Any]:
 
 
 def _write_link(name: str) -> dict[str, str | Sequence[str]]:
-    """Return the parameters of a link to Train with the settings of a recorded training."""
     changed = [f"{setting}={value}" for setting, value in {**SETTINGS[name], "training.seed": 0}.items()]
     return {"model": PRESET, "data": "built-in", "length": "full", "set": changed}
 

@@ -154,7 +154,6 @@ class LoadedRun:
     def _predict_in_portions(
         self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene
     ) -> Predictions:
-        """Predict texts in portions small enough for frequent progress reports."""
         longest, every = max(map(len, texts), default=0), max(1, len(texts))
         batch = choose_batch_size(longest, self.tokenizer.max_length)
         portion = max(1, CHARACTERS_HEARD // (longest + 1))

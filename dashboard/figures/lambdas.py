@@ -20,7 +20,7 @@ from dashboard.figures.drawing import DataTable
 from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, blend_colors
-from dashboard.figures.training_curves import CLICKABLE, LIVE, read_lambda_curves
+from dashboard.figures.training_curves import CLICKABLE, LIVE, read_curves
 from dashboard.figures.training_log import Curves, Line, Place
 
 Scale = Literal["change", "value"]
@@ -345,8 +345,10 @@ SCALE = QuietOption(
 
 def read_course(source: Source) -> Course:
     """Read the λ curves of a run and of the chosen ones, else those of other seeds; NotAvailable: no λ was logged."""
-    read_lambda_curves(source)
     record, reader = source.record, source.reader
+    if not reader.read_curves(record)[0].lambdas:
+        read_curves(source)
+        raise NotAvailable(f"{record.preset} has no lambda")
     there = {one.run: one for one in reader.list_runs() if one.run != record.run and has_lambda(one)}
     chosen = source.choices.get("runs", find_other_seeds(record, [*there.values()]))
     others = [there[name] for name in chosen if name in there]

@@ -41,7 +41,6 @@ def _draw_kernel(found: Found, look: Look) -> go.Figure:
 
 
 def _draw_memory(found: Found, look: Look) -> go.Figure:
-    """Draw the share of learned labels over the steps of each seed, and the best that word counts allow."""
     t, size = look.tokens, look.scale_size
     figure = Panels(look, [[""]], height=340)
     for place, row in enumerate(found["rows"]):
@@ -62,7 +61,6 @@ def _draw_memory(found: Found, look: Look) -> go.Figure:
 
 
 def _draw_markov(found: Found, look: Look) -> go.Figure:
-    """Draw the accuracy of each model over the number of words; guessing is dashed."""
     t, size, lengths = look.tokens, look.scale_size, found["lengths"]
     figure = Panels(look, [[""]], height=380)
     for place, (name, y) in enumerate(found["means"].items()):

@@ -128,15 +128,6 @@ def read_curves(source: Source) -> Curves:
     return curves
 
 
-def read_lambda_curves(source: Source) -> Curves:
-    """Read the training curves of a run that logs λ; NotAvailable: it has no λ."""
-    curves, _ = source.reader.read_curves(source.record)
-    if not curves.lambdas:
-        read_curves(source)
-        raise NotAvailable(f"{source.record.preset} has no lambda")
-    return curves
-
-
 def describe_learning(curves: Curves) -> str:
     """Describe the state of a training in a sentence: epoch, training loss and validation metric."""
     tail = curves.loss[-12:]

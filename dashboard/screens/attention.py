@@ -174,7 +174,6 @@ def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, T
 
 
 def _show_importance(source: Source) -> dict[str, Table]:
-    """Show what silencing each part costs, or the button that measures it."""
     tables = _show_section(source, split_attention.IMPORTANCE_FIGURES)
     files = partial(PartImportance.from_run, data.store(), source.record.run, source.split)
     if not tables:

@@ -192,7 +192,6 @@ def show_composer(defaults: RunConfig, model: ModelConfig | None) -> None:
 
 
 def _show_model(config: RunConfig, size: Size | None) -> None:
-    """Show the composed model as a diagram and as equations."""
     vocabulary = size.vocabulary if size else config.text.max_vocab
     made = ModelDiagram(list_parts(config.model, vocabulary=vocabulary, classes=2), "composed")
     form_fields.show_model("composed", config.model, made)
