@@ -218,7 +218,13 @@ def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, A
     tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
     below = suited if chosen.model.by_steps else {}
     for name, value in {**below, **chosen.settings, **settings}.items():
-        _place_value(tree, name, value)
+        *groups, last = name.split(".")
+        node: Any = tree
+        for group in groups:
+            node = node.get(group) if isinstance(node, dict) else None
+        if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
+            raise ConfigError(f"unknown setting '{name}'{suggest_name(name, SETTINGS)}")
+        node[last] = _parse_value(value, node[last], name)
     text, part = tree["text"], tree["model"]["attention"]
     as_released = text["normaliser"] == "tweet-clean-as-released" or tree["model"]["pad_mode"] == "as_released"
     if not (as_released or text["tokenizer"] == "pretrained" or "text.lookalikes" in {**chosen.settings, **settings}):
@@ -263,16 +269,6 @@ def _convert_settings(tree: Mapping[str, Any], kind: type[T], group: str = "") -
 def flatten_config(config: RunConfig) -> dict[str, Any]:
     """Return all settings of a run, as dotted name → value, in order of declaration."""
     return flatten_tree(to_dict(config))
-
-
-def _place_value(tree: dict[str, Any], name: str, value: Any) -> None:
-    *groups, last = name.split(".")
-    node: Any = tree
-    for group in groups:
-        node = node.get(group) if isinstance(node, dict) else None
-    if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
-        raise ConfigError(f"unknown setting '{name}'{suggest_name(name, SETTINGS)}")
-    node[last] = _parse_value(value, node[last], name)
 
 
 def _parse_value(value: Any, like: Any, name: str) -> Any:

@@ -27,7 +27,6 @@ class Recipe:
 
 
 def _make_fine_tuning(each: FineTuning) -> Recipe:
-    """Return the recipe that fine-tunes a pretrained encoder as a paper does."""
     settings = {BACKBONE: each.backbone, **{name: taken.value for name, taken in each.settings.items()}}
     return Recipe(f"{each.backbone} as {PAPERS[each.paper]} fine-tunes it ({each.source}).", settings, PRESET)
 

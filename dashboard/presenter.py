@@ -229,7 +229,6 @@ def _find_unknown_split(record: RunRecord, values: Values) -> str:
 
 
 def _get_compared(values: Values) -> list[str]:
-    """Return the names of the runs that a link to Compare has."""
     named = values.get(state.COMPARE, [])
     return [named] if isinstance(named, str) else named
 

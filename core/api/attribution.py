@@ -97,7 +97,6 @@ def methods(
     loaded, edits, reader = open_text(run, text, store, edit, intervene)
 
     def tell_method(method: str, share: float | None) -> None:
-        """Report the progress of an attribution method to the caller; an empty method name is not reported."""
         if on_progress is not None and method:
             on_progress(method, share)
 

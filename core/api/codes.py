@@ -54,7 +54,6 @@ class CodedRows(NamedTuple):
 
 
 def _open_codes(run: str, store: RunStore | None) -> error_analysis.codebook.Codes:
-    """Return the annotation codes that are stored for the data set of a run."""
     store = store or RunStore()
     return error_analysis.codebook.Codes(store.folder, error_analysis.codebook.get_data_name(store.read(run)))
 

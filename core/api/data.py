@@ -134,7 +134,6 @@ def data_check(
         differences, fit = evaluation.split_differences.compare_dataset, error_analysis.lexicon_fit.fit_lexicon
 
         def describe_splits(dataset: Any) -> dict[str, Any]:
-            """Return how the splits differ, and how a lexicon fits the training texts."""
             own = {"lexicon": fit(lexicon, dataset)} if lexicon else {}
             return {"differences": differences(dataset), **own}
 

@@ -258,7 +258,6 @@ def _print_single(result: dict[str, Any]) -> None:
 
 
 def _print_metric_table(measured: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print metrics with their intervals, next to the same metrics of other models."""
     rows = [
         {"metric": name, "value": value, "95 % interval": measured["intervals"].get(name)}
         | {other: metrics.get(name) for other, metrics in beside.items()}

@@ -154,7 +154,6 @@ def _format_test(test: dict[str, Any]) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Format a number with two decimal places."""
     return f"{value:.2f}".replace("-", MINUS)
 
 
@@ -228,7 +227,6 @@ def flip(
     allowed, record = found.allowed, loaded.record
 
     def describe_flip(flipped: interpret.counterfactual.Flip) -> dict[str, Any]:
-        """Return a counterfactual text with its prediction and its deleted or replaced words."""
         said = build_answer(record, flipped.probabilities)
         return {"text": flipped.text, **said, "moves": list(map(_describe_move, flipped.moves))}
 

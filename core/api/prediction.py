@@ -148,7 +148,6 @@ def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _print_tags(result: dict[str, Any]) -> None:
-    """Print each word of the texts with its predicted tag, one word a line."""
     if "to" in result:
         cut = f"; only the beginning of {plural(result['cut'], 'text')} was read" if result["cut"] else ""
         say(f"The words of {plural(result['rows'], 'text')} tagged into {result['to']}{cut}")

@@ -53,7 +53,6 @@ def bind_verb(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concat
 
     @functools.wraps(verb)
     def call_verb(run: NamedRun, *given: Given.args, **named: Given.kwargs) -> Found:
-        """Call the API function with the name and the store of the run object."""
         return verb(run.name, *given, **cast(Any, {"store": run.store, **named}))
 
     return cast(Any, call_verb)
@@ -64,7 +63,6 @@ def wrap_training(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]
 
     @functools.wraps(verb)
     def call_verb(*given: Given.args, **named: Given.kwargs) -> Run:
-        """Call the training function and return the trained run as an object."""
         store = cast("RunStore | None", named.get("store")) or RunStore()
         with listen_in_python(cast("OnEvent | None", named.get("on_event"))) as tell:
             said = verb(*given, **cast(Any, {**named, "store": store, "on_event": tell}))

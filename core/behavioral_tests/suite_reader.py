@@ -16,23 +16,7 @@ from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from core.behavioral_tests.suite import (
-    EDITS,
-    LONGEST,
-    MOST_CASES,
-    MOST_CHARACTERS,
-    POLARITIES,
-    Edit,
-    Polarity,
-    Slots,
-    Suite,
-    SuiteCase,
-    SuiteTest,
-    WrittenSuite,
-    WrittenTest,
-    check_suite,
-    refuse_too_many,
-)
+from core.behavioral_tests import suite as suites
 from core.data.sandbox import read_cells, read_yaml
 from core.data.yaml_tree import parse_yaml
 from core.exceptions import DataError
@@ -46,7 +30,7 @@ if TYPE_CHECKING:
 _SLOT = re.compile(r"\{(\w+)\}")
 
 Words = Mapping[str, Sequence[str]]  # slot → the words that can fill it
-Make = Callable[[Mapping[str, str]], list[SuiteCase]]  # slot → chosen word, to cases
+Make = Callable[[Mapping[str, str]], list[suites.SuiteCase]]  # slot → chosen word, to cases
 
 
 @dataclass(frozen=True)
@@ -58,7 +42,7 @@ class _Form:
     words: Words
 
 
-MOST_FILLINGS = 10 * MOST_CASES  # of all templates of a suite, at most; several fillings may give the same case
+MOST_FILLINGS = 10 * suites.MOST_CASES  # of all templates of a suite, at most; several fillings may give the same case
 
 
 @dataclass
@@ -74,14 +58,16 @@ class SuiteSize:
         if self.fillings > MOST_FILLINGS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
 
-    def count_characters(self, cases: Sequence[SuiteCase], most: int) -> None:
+    def count_characters(self, cases: Sequence[suites.SuiteCase], most: int) -> None:
         """Count the characters of all test cases of a suite; raises the error Flaw if there are too many."""
         self.characters += sum(len(text) for case in cases for text in case.texts)
-        if self.characters > MOST_CHARACTERS:
-            raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
+        if self.characters > suites.MOST_CHARACTERS:
+            raise Flaw(
+                "most", most, f"lower it: the suite comes to more than {count(suites.MOST_CHARACTERS)} characters"
+            )
 
 
-def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
+def build_test(written: suites.WrittenTest, shared: suites.Slots, made: SuiteSize) -> suites.SuiteTest:
     """Build a behavioural test with all its cases; slots of the test override `shared` slots of the same name.
 
     Raises Flaw if a field is missing or belongs to another kind, or if there are no cases or too many.
@@ -90,7 +76,7 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
     words: Words = {**shared, **written.slots}
     forms = list(_build_forms(written, words))
     _check_slots(written, words, forms)
-    found: dict[tuple[str, ...], SuiteCase] = {}
+    found: dict[tuple[str, ...], suites.SuiteCase] = {}
     for number, form in enumerate(forms):
         slots, template = find_slots(form.templates), f"{written.name} {number}"
         size = count_combinations(slots, form.words)
@@ -100,11 +86,11 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
             made.count_characters(cases, written.most)
             for case in cases:
                 found.setdefault((*case.texts, case.group), replace(case, template=template))
-        if len(found) > MOST_CASES:  # checked early, before a huge test is complete
-            raise Flaw("most", written.most, f"lower it: the test comes to more than {count(MOST_CASES)} cases")
+        if len(found) > suites.MOST_CASES:  # checked early, before a huge test is complete
+            raise Flaw("most", written.most, f"lower it: the test comes to more than {count(suites.MOST_CASES)} cases")
     if not found:
         raise Flaw("edits", list(written.edits), "an edit that changes at least one of the texts")
-    return SuiteTest(
+    return suites.SuiteTest(
         written.name,
         written.capability,
         written.kind,
@@ -115,7 +101,7 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
     )
 
 
-def _check_fields(written: WrittenTest) -> None:
+def _check_fields(written: suites.WrittenTest) -> None:
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
     allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
     if len(given) != 1 or given[0] not in allowed:
@@ -137,7 +123,7 @@ def _check_fields(written: WrittenTest) -> None:
         raise Flaw("contrast", written.contrast[0], "two texts or more that expect different answers")
 
 
-def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None:
+def _check_slots(written: suites.WrittenTest, words: Words, forms: list[_Form]) -> None:
     used = {name for form in forms for name in find_slots(form.templates)}
     if missing := sorted(used - words.keys()):
         known = f"known here are {', '.join(sorted(words))}" if words else "none has any here"
@@ -152,7 +138,7 @@ def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None
         raise Flaw("vary", written.vary, "a slot of every text with two words or more")
 
 
-def _build_forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
+def _build_forms(written: suites.WrittenTest, words: Words) -> Iterator[_Form]:
     given = written.expected or ()
     expected = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
     for text in written.texts:
@@ -171,26 +157,30 @@ def _build_forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
         yield _Form(tuple(contrast.values()), make, words)
 
 
-def _make_case(templates: Sequence[str], expected: tuple[Polarity, ...], chosen: Mapping[str, str]) -> list[SuiteCase]:
+def _make_case(
+    templates: Sequence[str], expected: tuple[suites.Polarity, ...], chosen: Mapping[str, str]
+) -> list[suites.SuiteCase]:
     texts = tuple(fill_template(each, chosen) for each in templates)
-    return [SuiteCase(texts, expected)] if len(set(texts)) == len(texts) else []
+    return [suites.SuiteCase(texts, expected)] if len(set(texts)) == len(texts) else []
 
 
-def _make_edits(text: str, edits: Sequence[Edit], chosen: Mapping[str, str]) -> list[SuiteCase]:
+def _make_edits(text: str, edits: Sequence[suites.Edit], chosen: Mapping[str, str]) -> list[suites.SuiteCase]:
     plain = fill_template(text, chosen)
-    changed = dict.fromkeys(EDITS[name](plain) for name in edits)
-    return [SuiteCase((plain, other)) for other in changed if other != plain]
+    changed = dict.fromkeys(suites.EDITS[name](plain) for name in edits)
+    return [suites.SuiteCase((plain, other)) for other in changed if other != plain]
 
 
-def _make_variation(text: str, first: Mapping[str, str], chosen: Mapping[str, str]) -> list[SuiteCase]:
+def _make_variation(text: str, first: Mapping[str, str], chosen: Mapping[str, str]) -> list[suites.SuiteCase]:
     """Return a test case: the text with a slot's first word, and the text with another word."""
-    return [SuiteCase((fill_template(text, {**chosen, **first}), fill_template(text, chosen)))]
+    return [suites.SuiteCase((fill_template(text, {**chosen, **first}), fill_template(text, chosen)))]
 
 
-def _make_contrast(contrast: Mapping[Polarity, str], name: str, chosen: Mapping[str, str]) -> list[SuiteCase]:
+def _make_contrast(
+    contrast: Mapping[suites.Polarity, str], name: str, chosen: Mapping[str, str]
+) -> list[suites.SuiteCase]:
     group = " ".join((name, *chosen.values()))
     filled = {polarity: fill_template(text, chosen) for polarity, text in contrast.items()}
-    return [SuiteCase((text,), (polarity,), group=group) for polarity, text in filled.items()]
+    return [suites.SuiteCase((text,), (polarity,), group=group) for polarity, text in filled.items()]
 
 
 def find_slots(templates: Sequence[str]) -> tuple[str, ...]:
@@ -216,8 +206,10 @@ def fill_template(template: str, chosen: Mapping[str, str]) -> str:
     """Fill the slots of a template with words; raises the error Flaw if the sentence would be too long."""
     parts = _SLOT.split(template)  # every second part is the name of a slot
     parts[1::2] = [chosen[name] for name in parts[1::2]]
-    if sum(map(len, parts)) > LONGEST:
-        raise Flaw("", None, f"with its slots filled '{template:.40}…' has more than {count(LONGEST)} characters")
+    if sum(map(len, parts)) > suites.LONGEST:
+        raise Flaw(
+            "", None, f"with its slots filled '{template:.40}…' has more than {count(suites.LONGEST)} characters"
+        )
     return "".join(parts)
 
 
@@ -238,7 +230,7 @@ BETWEEN = "|"  # separates several correct answers in `expected`
 Row = dict[str, str]
 
 
-def convert_table(frame: pd.DataFrame, file: str) -> Suite:
+def convert_table(frame: pd.DataFrame, file: str) -> suites.Suite:
     """Build a test suite from a table of texts; DataError names the row if something is missing or wrong.
 
     Rows with `expected` test minimum functionality; rows of the same `group` form a contrast set. Rows with only a
@@ -258,10 +250,12 @@ def convert_table(frame: pd.DataFrame, file: str) -> Suite:
             if not row[name]:
                 raise DataError("the cell is empty", file=file, row=number, field=name)
         kept[row["test"]].append((number, row))
-    return check_suite(Suite(file, tuple(_read_test(name, own, file) for name, own in kept.items())), file=file)
+    return suites.check_suite(
+        suites.Suite(file, tuple(_read_test(name, own, file) for name, own in kept.items())), file=file
+    )
 
 
-def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
+def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> suites.SuiteTest:
     capability = rows[0][1]["capability"]
     for number, row in rows:
         if row["capability"] != capability:
@@ -269,7 +263,7 @@ def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
             raise DataError(problem, file=file, row=number, field="capability")
     expecting = [bool(row.get("expected")) for _, row in rows]
     if not any(expecting):
-        return SuiteTest(name, capability, "invariance", _group_cases(name, rows, file))
+        return suites.SuiteTest(name, capability, "invariance", _group_cases(name, rows, file))
     if not all(expecting):
         number = rows[expecting.index(False)][0]
         raise DataError(f"test '{name}' expects an answer in other rows", file=file, row=number, field="expected")
@@ -277,15 +271,15 @@ def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
     for number, row in rows:
         group, said = f"{name} {row['group']}" if row.get("group") else "", row["expected"]
         found = {each.strip().lower() for each in said.split(BETWEEN)}
-        if not found <= set(POLARITIES):
+        if not found <= set(suites.POLARITIES):
             problem = f"'{said:.40}' is no answer; write negative, neutral or positive, with {BETWEEN} between several"
             raise DataError(problem, file=file, row=number, field="expected")
-        expected = tuple(polarity for polarity in POLARITIES if polarity in found)
-        cases.append(SuiteCase((row["text"],), expected, group or f"{name} row {number}", group))
-    return SuiteTest(name, capability, "minimum", tuple(cases))
+        expected = tuple(polarity for polarity in suites.POLARITIES if polarity in found)
+        cases.append(suites.SuiteCase((row["text"],), expected, group or f"{name} row {number}", group))
+    return suites.SuiteTest(name, capability, "minimum", tuple(cases))
 
 
-def _group_cases(name: str, rows: list[tuple[int, Row]], file: str) -> tuple[SuiteCase, ...]:
+def _group_cases(name: str, rows: list[tuple[int, Row]], file: str) -> tuple[suites.SuiteCase, ...]:
     groups: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for number, row in rows:
         if not row.get("group"):
@@ -297,7 +291,7 @@ def _group_cases(name: str, rows: list[tuple[int, Row]], file: str) -> tuple[Sui
         if len(texts) < 2:
             problem = f"group '{group}' of test '{name}' needs two different texts to be compared"
             raise DataError(problem, file=file, row=members[0][0], field="group")
-        cases.append(SuiteCase(texts, template=f"{name} {group}"))
+        cases.append(suites.SuiteCase(texts, template=f"{name} {group}"))
     return tuple(cases)
 
 
@@ -306,12 +300,12 @@ YAML = (".yaml", ".yml")
 
 
 @functools.cache
-def load_builtin_suite() -> Suite:
+def load_builtin_suite() -> suites.Suite:
     """Return the built-in suite of behavioural tests."""
     return parse_suite((resources.files("core.behavioral_tests") / OURS).read_bytes(), OURS)
 
 
-def read_suite(file: str) -> Suite:
+def read_suite(file: str) -> suites.Suite:
     """Read a test suite from YAML or a table, by the file's ending; no file: the built-in suite. Raises DataError."""
     if not file:
         return load_builtin_suite()
@@ -321,26 +315,26 @@ def read_suite(file: str) -> Suite:
     return replace(_build_suite(read_yaml(path), path.name), path=file)
 
 
-def parse_suite(content: bytes, file: str) -> Suite:
+def parse_suite(content: bytes, file: str) -> suites.Suite:
     """Parse a test suite from trusted YAML of Sentiscope; `read_suite` reads other files in a separate process."""
     return _build_suite(parse_yaml(content, file), file)
 
 
-def _build_suite(found: Any, file: str) -> Suite:
+def _build_suite(found: Any, file: str) -> suites.Suite:
     if not isinstance(found, dict):
         raise DataError("a suite has a name and tests; see `sentiscope behave --help`", file=file)
     try:
-        written = convert(found, WrittenSuite)
+        written = convert(found, suites.WrittenSuite)
     except Flaw as flaw:
         raise DataError(str(flaw), file=file) from None
-    tests, cases, made = list[SuiteTest](), 0, SuiteSize()
+    tests, cases, made = list[suites.SuiteTest](), 0, SuiteSize()
     for number, each in enumerate(written.tests, 1):
         try:
-            tests.append(build_test(convert(each, WrittenTest), written.slots, made))
+            tests.append(build_test(convert(each, suites.WrittenTest), written.slots, made))
         except Flaw as flaw:
             name = each.get("name")
             named = f"test '{name}'" if isinstance(name, str) and name else f"test {number}"
             raise DataError(f"{named}: {flaw}", file=file) from None
         cases += len(tests[-1].cases)
-        refuse_too_many(cases, file=file)  # checked early, before a huge suite is complete
-    return check_suite(Suite(written.name, tuple(tests), written.about), file=file)
+        suites.refuse_too_many(cases, file=file)  # checked early, before a huge suite is complete
+    return suites.check_suite(suites.Suite(written.name, tuple(tests), written.about), file=file)

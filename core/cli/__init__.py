@@ -87,7 +87,6 @@ def generate_command(command: str) -> Callable[..., None]:
     (about, arguments, listeners), signature = _read_arguments(verb), inspect.signature(verb)
 
     def call_verb(context: typer.Context, second_text: str | None = None, as_json: bool = False, **given: Any) -> None:
-        """Call the API function with the typed values and print its result."""
         _refuse_company(context, arguments, given)
         values = {each.name: _parse_value(each, given[each.name], second_text) for each in arguments}
         with contextlib.ExitStack() as stack:
@@ -165,7 +164,6 @@ def _build_argument(parameter: inspect.Parameter, hint: Any, typed: CliArgument,
 
 
 def _find_type(hint: Any, typed: CliArgument, parameter: inspect.Parameter) -> Any:
-    """Return the type to which Typer converts an argument from the command line."""
     plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
     members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
     if typed.kind:

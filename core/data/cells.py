@@ -61,14 +61,9 @@ def as_words(values: pd.Series) -> pd.Series:
 def clean_label(word: str) -> str:
     """Clean a label: NFC, no invisible characters or outer blanks, `1` for `1.0`; empty if it marks a missing value."""
     seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
-    if is_missing(seen):
+    if seen.strip() in MISSING:
         return ""
     return seen.partition(".")[0] if _WHOLE.fullmatch(seen) else seen
-
-
-def is_missing(cell: str) -> bool:
-    """Return whether a table cell marks a missing value as databases and spreadsheets do, such as `NULL`."""
-    return cell.strip() in MISSING
 
 
 def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
@@ -117,7 +112,6 @@ def _write_csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
         table.writerow(map(escape_formula, schema.names))
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write the rows of a batch as lines of the CSV."""
             columns = ([_format_cell(value) for value in column.to_pylist()] for column in batch.columns)
             table.writerows(zip(*columns, strict=True))
 
@@ -140,7 +134,6 @@ def _write_json_lines(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8", newline="") as stream:
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write each row of a batch as a line of JSON."""
             for row in batch.to_pylist():
                 row |= {name: json.loads(row[name]) for name in nested if row[name] is not None}
                 plain = {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN

@@ -10,16 +10,8 @@ from typing import Any
 import pandas as pd
 
 from core.data import annotation_exports, limits
+from core.data import columns as profiles
 from core.data.cells import check_cell
-from core.data.columns import (
-    HEADER_ROWS,
-    KNOWN_NAMES,
-    LABEL_NAMES,
-    TEXT_NAMES,
-    has_header,
-    make_column_names,
-    make_unique,
-)
 from core.data.decoding import replace_surrogates
 from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
 from core.data.parquet import apply_class_names, read_viewer_classes
@@ -119,12 +111,12 @@ DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 def has_text(row: Any) -> bool:
     """Return whether a JSON object has a text under a usual column name, such as `text` or `review`."""
     texts = (key for key, value in row.items() if isinstance(value, str)) if isinstance(row, dict) else ()
-    return any(_fold_key(key) in TEXT_NAMES for key in texts)
+    return any(_fold_key(key) in profiles.TEXT_NAMES for key in texts)
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
     """Return whether the inner object under a JSON key holds columns of the table, rather than one cell."""
-    return key in _WRAPPERS or any(_fold_key(name) in KNOWN_NAMES for name in inside)
+    return key in _WRAPPERS or any(_fold_key(name) in profiles.KNOWN_NAMES for name in inside)
 
 
 def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
@@ -184,7 +176,7 @@ def _read_split_orient(whole: Row, reading: _ReadState) -> list[Row] | None:
         return None
     if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
         raise DataError("the lists under `data` differ in length from that under `columns`", file=reading.file)
-    keys = make_unique(map(str, names))
+    keys = profiles.make_unique(map(str, names))
     return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
@@ -208,7 +200,7 @@ def _read_lists(whole: Row, reading: _ReadState) -> list[Row] | None:
 
 def _is_by_class(whole: Row) -> bool:
     """Return whether each key of a JSON object is a class with a list of its texts, rather than a column."""
-    if len(whole) < 2 or any(_fold_key(key) in KNOWN_NAMES for key in whole):
+    if len(whole) < 2 or any(_fold_key(key) in profiles.KNOWN_NAMES for key in whole):
         return False
     if not all(each and all(isinstance(text, str) for text in each) for each in whole.values()):
         return False
@@ -222,7 +214,7 @@ def _read_nested(whole: Row, reading: _ReadState) -> list[Row] | None:
     if not whole or not all(isinstance(each, dict) and each for each in whole.values()):
         return None
     first = next(iter(whole.values()))
-    by_row, by_column = has_text(first), any(_fold_key(key) in KNOWN_NAMES for key in whole)
+    by_row, by_column = has_text(first), any(_fold_key(key) in profiles.KNOWN_NAMES for key in whole)
     if not by_row and any(isinstance(part, (dict, list)) for each in whole.values() for part in each.values()):
         return None
     if not by_row and (by_column or len(whole) < len(first)):
@@ -286,9 +278,9 @@ def _from_lists(rows: list[list[Any]], reading: _ReadState) -> list[Row]:
     if not width or min(map(len, rows)) < width:
         found = f"a list of {plural(len(rows), 'list')}{reading.describe_place()}"
         raise DataError(f"{found} of different lengths", file=reading.file)
-    words = [["" if cell is None else str(cell)[:1_000] for cell in row] for row in rows[:HEADER_ROWS]]
-    header = has_header(words)
-    names = make_column_names(words[0]) if header else tuple(map(str, range(width)))
+    words = [["" if cell is None else str(cell)[:1_000] for cell in row] for row in rows[: profiles.HEADER_ROWS]]
+    header = profiles.has_header(words)
+    names = profiles.make_column_names(words[0]) if header else tuple(map(str, range(width)))
     return [dict(zip(names, row, strict=True)) for row in rows[header:]]
 
 
@@ -327,10 +319,10 @@ def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
     keys, wide = _list_keys(rows)
     taken, renamed = keys - set(wide), dict[str, dict[str, str]]()
     for key, names in wide.items():
-        if not is_wrapper(key, names) and _fold_key(key) not in LABEL_NAMES:
+        if not is_wrapper(key, names) and _fold_key(key) not in profiles.LABEL_NAMES:
             continue
         of_label = _find_label_key(key, rows)
-        if _fold_key(key) in LABEL_NAMES and not of_label:
+        if _fold_key(key) in profiles.LABEL_NAMES and not of_label:
             continue
         limits.check_shape(len(rows), len(names), file=reading.file)
         renamed[key] = {}
@@ -349,7 +341,7 @@ def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
 
 def _find_label_key(key: str, rows: list[Row]) -> str:
     """Return the key of the class name in JSON labels such as `{"name": "positive", "id": 1}`; empty: there is none."""
-    if _fold_key(key) not in LABEL_NAMES:
+    if _fold_key(key) not in profiles.LABEL_NAMES:
         return ""
     objects: Sequence[Row] = [value for row in rows if isinstance(value := row.get(key), dict)]
     return next((name for name in _LABEL_KEYS if all(isinstance(each.get(name), str) for each in objects)), "")
@@ -380,5 +372,5 @@ def _build_frame(rows: list[Row], file: str) -> pd.DataFrame:
         [check_cell(row.get(key), most, file=file, row=number, field=str(key)) for key in keys]
         for number, row in enumerate(rows, 1)
     ]
-    names = make_unique(replace_surrogates(str(key)) for key in keys)
+    names = profiles.make_unique(replace_surrogates(str(key)) for key in keys)
     return pd.DataFrame(cells, columns=list(names), dtype=object)

@@ -8,18 +8,9 @@ from typing import Unpack
 
 import pandas as pd
 
+from core.data import columns as profiles
 from core.data import conll
 from core.data.cells import as_words, clean_label
-from core.data.columns import (
-    CLASS_TEXTS,
-    SINGLE,
-    TAGGED,
-    ColumnProfile,
-    Layout,
-    choose_columns,
-    is_label_name,
-    summarize_columns,
-)
 from core.data.dataset import TRAIN, WHOLE, Task
 from core.data.delimited_text import NAMES
 from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, refuse_findings, shorten
@@ -45,7 +36,7 @@ class FileReport:
     quoted: bool = False
     header: bool = False
     rows: int = 0  # Rows of the table before cleaning
-    columns: tuple[ColumnProfile, ...] = ()
+    columns: tuple[profiles.ColumnProfile, ...] = ()
     text: str = ""
     label: str = ""
     task: Task = "single"
@@ -110,7 +101,9 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     names, files = read_label_names(folder), find_split_files(folder)
     if not files:
         texts = read_classes(folder, str(folder), settings.get("encoding", ""), 2 if to_train else 1)
-        cleaned = {split: clean_rows(rows, CLASS_TEXTS, file=str(folder)) for split, rows in texts.splits.items()}
+        cleaned = {
+            split: clean_rows(rows, profiles.CLASS_TEXTS, file=str(folder)) for split, rows in texts.splits.items()
+        }
         notes = [*texts.notes, *(each.message for _, found in cleaned.values() for each in found)]
         splits = {split: rows for split, (rows, _) in cleaned.items()}
         classes = tuple(dict.fromkeys(filter(None, map(clean_label, texts.classes))))
@@ -131,13 +124,13 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
             rows_aside = f"its {plural(len(table.frame), 'row')} are set aside"
             notes.append(f"{file}: no column '{shorten(layout.label)}', so {rows_aside}")
             continue
-        if layout and (layout is TAGGED) != tagged:
+        if layout and (layout is profiles.TAGGED) != tagged:
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
-        columns, asked = summarize_columns(table.frame), settings
+        columns, asked = profiles.summarize_columns(table.frame), settings
         if layout is None or not (tagged or set(layout.taken) <= set(map(str, table.frame.columns))):
             layout = _find_layout(table, columns, settings, several, file, layout)
             # Further splits must have the columns of train, and the same form of labels.
-            settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}
+            settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or profiles.SINGLE}
             several = layout.task == "multi"
         of_columns, _ = describe_columns(table.frame, columns, layout, asked)
         rows, found = clean_rows(table.frame, layout, file=file)
@@ -182,7 +175,7 @@ def _inspect_table(
     path: Path, settings: ReadingSettings, to_train: bool = True
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     file, table = path.name, read_table(path, **settings)
-    columns, layout, rows, problem = summarize_columns(table.frame), None, None, None
+    columns, layout, rows, problem = profiles.summarize_columns(table.frame), None, None, None
     findings, decisions, classes = list(table.findings), list(table.decisions), dict[str, int]()
     try:
         names = read_label_names(path.parent)
@@ -195,7 +188,7 @@ def _inspect_table(
         refuse_findings(findings, file)
         if table.delimiter and not settings.get("quoting"):
             refuse_quoted(rows["label"], file)
-        if names and layout is not TAGGED and list_labels(rows["label"]) <= set(names.names):
+        if names and layout is not profiles.TAGGED and list_labels(rows["label"]) <= set(names.names):
             rows = rows.assign(label=rename_labels(rows["label"], names.names))
         counts = rows["label"].explode().value_counts()
         order = [name for name in names.names.values() if name in counts.index] if names else []
@@ -207,7 +200,7 @@ def _inspect_table(
     report = FileReport(
         file=file,
         **{name: getattr(table, name) for name in ("kind", "encoding", "quoted", "header", "sheets", "sheet")},
-        **{name: getattr(layout or Layout("", ()), name) for name in ("text", "label", "task", "pair")},
+        **{name: getattr(layout or profiles.Layout("", ()), name) for name in ("text", "label", "task", "pair")},
         delimiter=NAMES.get(table.delimiter, table.delimiter) if table.delimiter else "",
         rows=len(table.frame),
         columns=tuple(columns),
@@ -222,28 +215,28 @@ def _inspect_table(
 
 def _find_layout(
     table: RawTable,
-    columns: Sequence[ColumnProfile],
+    columns: Sequence[profiles.ColumnProfile],
     settings: ReadingSettings,
     several: bool,
     file: str,
-    first: Layout | None = None,
-) -> Layout:
+    first: profiles.Layout | None = None,
+) -> profiles.Layout:
     """Choose a table's text and label columns, and detect how labels are written; reuse the first split's separator."""
     if table.kind == conll.KIND:
-        return TAGGED
+        return profiles.TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
     with guard_table(table, file):
-        layout = choose_columns(table.frame, columns, text=text, label=label, pair=pair, file=file)
+        layout = profiles.choose_columns(table.frame, columns, text=text, label=label, pair=pair, file=file)
         layout = find_form(table.frame, layout, settings.get("separator", ""), several=several, file=file)
     if first and first.form == "separated" and layout.form in ("one", "separated"):
         return dataclasses.replace(layout, form="separated", mark=first.mark)
     return layout
 
 
-def _is_unlabeled(table: RawTable, layout: Layout) -> bool:
+def _is_unlabeled(table: RawTable, layout: profiles.Layout) -> bool:
     """Return whether a table has the text column of the training table's layout, but no label column."""
     names = set(map(str, table.frame.columns))
-    labeled = names & set(layout.labels) or any(map(is_label_name, names))
+    labeled = names & set(layout.labels) or any(map(profiles.is_label_name, names))
     return table.header and layout.text in names and not labeled
 
 

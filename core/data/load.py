@@ -307,7 +307,11 @@ def _arrange_splits(given: Splits, config: DataConfig, source: DataSource | None
     elif VALIDATION not in given:
         made, notes = _split_train(given, config, source)
     elif TEST not in given:
-        made, notes = _split_validation(given, config)
+        half, seed = len(given[VALIDATION]) // 2, config.seed
+        validation, test = _divide_rows(given[VALIDATION], lambda strata: splits.cut_rows(strata, half, seed), config)
+        sizes = f"{count(len(validation))} and {count(len(test))}"
+        note = f"no test split: validation halved into {sizes}, stratified, seed {seed}"
+        made, notes = {TRAIN: given[TRAIN], VALIDATION: validation, TEST: test}, [note]
     else:
         made, notes = {name: given[name] for name in (TRAIN, VALIDATION, TEST)}, []
     return {**made, **extra}, notes
@@ -368,14 +372,6 @@ def _split_train(given: Splits, config: DataConfig, source: DataSource | None) -
     taken = f"{plural(len(validation), 'row')} ({whole_percent(share)})"
     note = f"no validation split: {taken} of train taken, stratified, seed {seed}"
     return {TRAIN: rest, VALIDATION: validation, TEST: given[TEST]}, [note]
-
-
-def _split_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[str]]:
-    half, seed = len(given[VALIDATION]) // 2, config.seed
-    validation, test = _divide_rows(given[VALIDATION], lambda strata: splits.cut_rows(strata, half, seed), config)
-    sizes = f"{count(len(validation))} and {count(len(test))}"
-    note = f"no test split: validation halved into {sizes}, stratified, seed {seed}"
-    return {TRAIN: given[TRAIN], VALIDATION: validation, TEST: test}, [note]
 
 
 def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:

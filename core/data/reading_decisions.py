@@ -7,16 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.data.columns import (
-    KNOWN_NAMES,
-    ColumnProfile,
-    Layout,
-    TableHead,
-    choose_columns,
-    is_label_name,
-    rank_label_columns,
-    rank_text_columns,
-)
+from core.data import columns as profiles
 from core.data.decoding import DecodedText
 from core.data.delimited_text import ParsedTable
 from core.data.encoding_guess import find_garbled
@@ -97,14 +88,14 @@ def describe_table(parsed: ParsedTable, quoting: str = "") -> tuple[list[Reading
     return [*decisions, describe_head(parsed.head)], _report_table(parsed)
 
 
-def describe_head(head: TableHead) -> ReadingDecision:
+def describe_head(head: profiles.TableHead) -> ReadingDecision:
     """Return the reading decision on whether a row of a table names its columns."""
     chosen, other = ("yes", "no") if head.named else ("no", "yes")
     proof = shorten(" | ".join(head.cells or head.columns), 100)
     return ReadingDecision("header", chosen, (other,), "data.header", proof)
 
 
-def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
+def find_left_out(head: profiles.TableHead, repeated: int) -> list[Finding]:
     """Report rows around a table's header that were left out, and rows below that repeat the header."""
     titles = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
     again = f"{plural(repeated, 'row')} that {'repeats' if repeated == 1 else 'repeat'} the header left out"
@@ -124,29 +115,33 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
 
 
 def describe_columns(
-    frame: pd.DataFrame, columns: Sequence[ColumnProfile], layout: Layout, asked: Mapping[str, object]
+    frame: pd.DataFrame, columns: Sequence[profiles.ColumnProfile], layout: profiles.Layout, asked: Mapping[str, object]
 ) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return the decisions on which columns hold texts and labels; `asked` are the user's settings."""
     if layout.form == "tags":
         return [], []
-    found: Layout | None = layout
+    found: profiles.Layout | None = layout
     if any(map(asked.get, ("text", "label", "pair", "separator"))):
         try:  # the layout without the user's settings
-            found = find_form(frame, choose_columns(frame, columns))
+            found = find_form(frame, profiles.choose_columns(frame, columns))
         except DataError:
             found = None
     rows, sizes = len(frame), {each.name: each.mean_length for each in columns}
-    texts = [each for each in rank_text_columns(columns) if each.name not in layout.taken and each.distinct > rows // 2]
-    labels = [each for each in rank_label_columns(columns, rows) if each.name not in layout.taken]
-    labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))
+    texts = [
+        each
+        for each in profiles.rank_text_columns(columns)
+        if each.name not in layout.taken and each.distinct > rows // 2
+    ]
+    labels = [each for each in profiles.rank_label_columns(columns, rows) if each.name not in layout.taken]
+    labels.sort(key=lambda each: (not profiles.is_label_name(each.name), each.flag))
     alike = [each.name for each in texts if not each.unbroken and 3 * each.mean_length > sizes[layout.text]]
     for_text = _put_first(found.text if found else "", texts, layout.text)
     for_label = _put_first(found.label if found else "", labels, layout.label)
     proof = shorten("".join(map(str, frame[layout.text].dropna().head(1))), 100)
     counts = frame[layout.labels[0]].dropna().map(str).value_counts()
     values = shorten(", ".join(f"{name} ({number})" for name, number in counts.head(6).items()), 100)
-    text_known = bool(asked.get("text")) or layout.text.strip().casefold() in KNOWN_NAMES
-    label_known = bool(asked.get("label")) or layout.form == "columns" or is_label_name(layout.label)
+    text_known = bool(asked.get("text")) or layout.text.strip().casefold() in profiles.KNOWN_NAMES
+    label_known = bool(asked.get("label")) or layout.form == "columns" or profiles.is_label_name(layout.label)
     unsure = {"text": [] if text_known else alike, "label": () if label_known else for_label}
     decisions = [
         ReadingDecision("text", layout.text, for_text, "data.text", proof, bool(unsure["text"])),
@@ -163,13 +158,13 @@ def describe_columns(
     return decisions, findings
 
 
-def _put_first(found: str, others: Sequence[ColumnProfile], chosen: str) -> tuple[str, ...]:
+def _put_first(found: str, others: Sequence[profiles.ColumnProfile], chosen: str) -> tuple[str, ...]:
     """Return the names of columns to choose instead; the one found without the user's setting comes first."""
     names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
     return tuple(name for name in names if name != chosen)[:MOST]
 
 
-def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[ReadingDecision]:
+def _describe_form(layout: profiles.Layout, found: profiles.Layout | None, proof: str) -> list[ReadingDecision]:
     """Return the decision on how several labels in a cell are written, even if the user chose one label per cell."""
     before = [found.mark or ";"] if found and found.form in ("list", "separated") else []
     if layout.form in ("list", "separated"):

@@ -155,7 +155,6 @@ def _resolve_escapes(text: str) -> str:
 
 
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
-    """Return findings on how several labels per text are written."""
     if layout.task != "multi" or not len(labels):
         return []
     mark = {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(layout.mark, f"'{layout.mark}'")

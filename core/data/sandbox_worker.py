@@ -153,7 +153,6 @@ def _write_splits(splits: dict[str, pd.DataFrame], folder: Path) -> dict[str, st
 
 
 def _write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write batches of rows to an Arrow file, and return the number of rows."""
     rows = 0
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         for batch in batches:

@@ -12,16 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.data.findings import plural
-from core.error_analysis.annotation_store import (
-    Change,
-    Ledger,
-    clean_author,
-    clean_code_name,
-    clean_text,
-    get_timestamp,
-    has_name,
-    match_name,
-)
+from core.error_analysis import annotation_store as store
 from core.error_analysis.row_annotations import Annotations, Code
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import InputError
@@ -37,7 +28,7 @@ class Codes:
     """The codebook of a data set, with the codes and notes that authors gave to its sentences."""
 
     def __init__(self, folder: Path, data: str) -> None:
-        self.ledger, self.data = Ledger(folder), data
+        self.ledger, self.data = store.Ledger(folder), data
 
     @property
     def version(self) -> str:
@@ -65,20 +56,22 @@ class Codes:
         self, name: str, definition: str = "", example: str = "", place: int | None = None, author: str = ""
     ) -> Code:
         """Add an annotation code under a free digit key; InputError for an invalid name, or a taken name or digit."""
-        name, author = clean_code_name(name), clean_author(author)
+        name, author = store.clean_code_name(name), store.clean_author(author)
         with self.ledger.begin_change(self.data, author, f"code {name} added") as change:
             book = change.read_rows("codes", data=self.data)
-            if known := match_name(name, (row["name"] for row in book)):
+            if known := store.match_name(name, (row["name"] for row in book)):
                 raise InputError(f"there is a code {known!r} already")
             digit = _find_free_digit(book) if place is None else _check_place(place, name, book)
-            code = Code(name, digit, clean_text(definition), clean_text(example))
+            code = Code(name, digit, store.clean_text(definition), store.clean_text(example))
             change.put_row("codes", {"data": self.data, **vars(code)})
         return code
 
-    def import_code(self, change: Change, name: str, definition: str = "", example: str = "", place: int = 0) -> bool:
+    def import_code(
+        self, change: store.Change, name: str, definition: str = "", example: str = "", place: int = 0
+    ) -> bool:
         """Add an annotation code within a transaction, or update a known one's texts; return whether it is new."""
         book = change.read_rows("codes", data=self.data)
-        known = match_name(name, (row["name"] for row in book))
+        known = store.match_name(name, (row["name"] for row in book))
         if known:
             (old,) = change.read_rows("codes", data=self.data, name=known)
             change.put_row("codes", {**old, "definition": definition, "example": example})
@@ -87,12 +80,12 @@ class Codes:
             change.put_row("codes", {"data": self.data, **vars(Code(name, digit, definition, example))})
         return not known
 
-    def add_names(self, change: Change, names: Iterable[str]) -> dict[str, str]:
+    def add_names(self, change: store.Change, names: Iterable[str]) -> dict[str, str]:
         """Add annotation codes that the codebook lacks within a transaction; return name → spelling in the codebook."""
         found = {}
         for name in names:
             book = change.read_rows("codes", data=self.data)
-            found[name] = match_name(name, (row["name"] for row in book)) or name
+            found[name] = store.match_name(name, (row["name"] for row in book)) or name
             if found[name] not in (row["name"] for row in book):
                 change.put_row("codes", {"data": self.data, **vars(Code(name, _find_free_digit(book), "", ""))})
         return found
@@ -108,16 +101,16 @@ class Codes:
         author: str = "",
     ) -> Code:
         """Change an annotation code's name, texts or digit; InputError if it is missing or name or digit are taken."""
-        author = clean_author(author)
-        new = clean_code_name(to) if to else name
+        author = store.clean_author(author)
+        new = store.clean_code_name(to) if to else name
         with self.ledger.begin_change(self.data, author, f"code {name} edited") as change:
             book = change.read_rows("codes", data=self.data)
             old = self._find_row(book, name)
             name, new = old["name"], new if to else old["name"]
-            if known := match_name(new, (row["name"] for row in book if row != old)):
+            if known := store.match_name(new, (row["name"] for row in book if row != old)):
                 raise InputError(f"there is a code {known!r} already; `codes merge` joins two codes")
             given = {"definition": definition, "example": example}
-            texts = {key: clean_text(value) for key, value in given.items() if value is not None}
+            texts = {key: store.clean_text(value) for key, value in given.items() if value is not None}
             digit = old["place"] if place is None else _check_place(place, name, book)
             row = {**old, **texts, "name": new, "place": digit}
             if new != name:
@@ -128,7 +121,7 @@ class Codes:
 
     def remove_code(self, name: str, author: str = "") -> None:
         """Remove an annotation code from the codebook; InputError if a sentence still has it."""
-        with self.ledger.begin_change(self.data, clean_author(author), f"code {name} removed") as change:
+        with self.ledger.begin_change(self.data, store.clean_author(author), f"code {name} removed") as change:
             row = self._find_row(change.read_rows("codes", data=self.data), name)
             if change.read_rows("codings", data=self.data, code=row["name"]):
                 raise InputError(f"code {name!r}: sentences have it; merge it into another code to remove it")
@@ -138,7 +131,7 @@ class Codes:
         self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
     ) -> None:
         """Add annotation codes to sentences for one author, or remove them (`off`); InputError for an unknown code."""
-        author, keys, wanted = clean_author(author), tuple(keys), sorted(set(codes))
+        author, keys, wanted = store.clean_author(author), tuple(keys), sorted(set(codes))
         said = f"{', '.join(wanted)}{' taken off' * off}: {_describe_rows(keys)}"
         with self.ledger.begin_change(self.data, author, said) as change:
             book = change.read_rows("codes", data=self.data)
@@ -147,7 +140,7 @@ class Codes:
                 own = {row["code"] for row in change.read_rows("codings", data=self.data, key=key, author=author)}
                 self.set_codes(change, key, author, own - named if off else own | named, run)
 
-    def set_codes(self, change: Change, key: str, author: str, wanted: Collection[str], run: str) -> None:
+    def set_codes(self, change: store.Change, key: str, author: str, wanted: Collection[str], run: str) -> None:
         """Set the annotation codes of one sentence by one author, within a transaction."""
         own = {"data": self.data, "key": key, "author": author}
         before = {row["code"]: row for row in change.read_rows("codings", **own)}
@@ -156,36 +149,36 @@ class Codes:
                 change.drop_row("codings", row)
         for name in sorted(wanted):
             if name not in before:
-                change.put_row("codings", {**own, "code": name, "run": run, "time": get_timestamp()})
+                change.put_row("codings", {**own, "code": name, "run": run, "time": store.get_timestamp()})
 
     def write_note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
         """Write an author's note on a sentence; an empty text deletes the note.
 
         With `goes_on` (still typing), the change is merged with the author's last change if that was this note.
         """
-        author = clean_author(author)
+        author = store.clean_author(author)
         said = f"note: {_describe_rows((key,))}"
         with self.ledger.begin_change(self.data, author, said, goes_on=goes_on) as change:
-            self.set_note(change, key, author, clean_text(text), run)
+            self.set_note(change, key, author, store.clean_text(text), run)
 
-    def set_note(self, change: Change, key: str, author: str, text: str, run: str) -> None:
+    def set_note(self, change: store.Change, key: str, author: str, text: str, run: str) -> None:
         """Write or delete an author's note on a sentence, within a transaction."""
         own = {"data": self.data, "key": key, "author": author}
         before = next(iter(change.read_rows("notes", **own)), None)
         if not text:
             change.drop_row("notes", own)
         elif before is None or before["text"] != text:
-            change.put_row("notes", {**own, "text": text, "run": run, "time": get_timestamp()})
+            change.put_row("notes", {**own, "text": text, "run": run, "time": store.get_timestamp()})
 
     def merge_codes(self, names: Collection[str], into: str, author: str = "") -> int:
         """Merge annotation codes into one; return how many sentences had a replaced code. InputError without codes."""
-        into, author = clean_code_name(into), clean_author(author)
+        into, author = store.clean_code_name(into), store.clean_author(author)
         gone = sorted({name for name in names if name.casefold() != into.casefold()})
         if not gone:
             raise InputError(f"merge at least one other code into {into!r}")
         with self.ledger.begin_change(self.data, author, f"{', '.join(gone)} merged into {into}") as change:
             book = change.read_rows("codes", data=self.data)
-            known = match_name(into, (row["name"] for row in book))
+            known = store.match_name(into, (row["name"] for row in book))
             old = [self._find_row(book, name) for name in gone]
             for row in old:
                 change.drop_row("codes", row)
@@ -195,7 +188,7 @@ class Codes:
 
     def split_code(self, name: str, into: str, keys: Collection[str], author: str = "") -> int:
         """Replace an annotation code by another in given sentences; return how many had it. InputError if none had."""
-        into, author, wanted = clean_code_name(into), clean_author(author), set(keys)
+        into, author, wanted = store.clean_code_name(into), store.clean_author(author), set(keys)
         if into.casefold() == name.casefold():
             raise InputError(f"split {name!r} into a code of another name")
         with self.ledger.begin_change(self.data, author, f"{into} split from {name}") as change:
@@ -211,9 +204,9 @@ class Codes:
 
         Raises InputError also if a sentence would keep a code that is no longer in the codebook.
         """
-        return self.ledger.undo_last(self.data, clean_author(author), self._check_codings)
+        return self.ledger.undo_last(self.data, store.clean_author(author), self._check_codings)
 
-    def _check_codings(self, change: Change, said: str) -> None:
+    def _check_codings(self, change: store.Change, said: str) -> None:
         book = {row["name"] for row in change.read_rows("codes", data=self.data)}
         left = [row["code"] for row in change.read_rows("codings", data=self.data) if row["code"] not in book]
         if left:
@@ -223,8 +216,8 @@ class Codes:
 
     def transfer_visitor(self, visitor: str, author: str) -> bool:
         """Move an unnamed visitor's annotations and undo history to a named author; return whether there were any."""
-        author = clean_author(author)
-        if not has_name(author) or has_name(visitor):
+        author = store.clean_author(author)
+        if not store.has_name(author) or store.has_name(visitor):
             raise ValueError("from somebody without a name to a name")
         with self.ledger.transfer_author(self.data, visitor, author) as change:
             for table in ("codings", "notes", "draws"):
@@ -238,7 +231,9 @@ class Codes:
                     change.put_row(table, moved)
             return bool(change.made)
 
-    def _move_codings(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
+    def _move_codings(
+        self, change: store.Change, name: str, into: str, keys: Collection[str] | None = None
+    ) -> list[str]:
         """Replace one annotation code by another in some sentences, or in all; return the keys of changed sentences."""
         found = change.read_rows("codings", data=self.data, code=name)
         moved = [row for row in found if keys is None or row["key"] in keys]
@@ -249,7 +244,7 @@ class Codes:
         return [row["key"] for row in moved]
 
     def _find_row(self, book: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
-        same = match_name(name, (row["name"] for row in book))
+        same = store.match_name(name, (row["name"] for row in book))
         for row in book:
             if row["name"] == same:
                 return row
@@ -321,9 +316,9 @@ def draw_sample(
     name = hash_value({"keys": sorted(keys), "n": n, "seed": seed})[:16]
     if kept := next((each for each in found if each.id == name), None):
         return kept
-    author = clean_author(author)
+    author = store.clean_author(author)
     row: dict[str, Any] = {"data": codes.data, "id": name, "keys": " ".join(sample_keys(keys, n, seed)), "seed": seed}
-    row |= {"population": " ".join(keys), "said": said, "run": run, "author": author, "time": get_timestamp()}
+    row |= {"population": " ".join(keys), "said": said, "run": run, "author": author, "time": store.get_timestamp()}
     with codes.ledger.begin_change(codes.data, author, f"{count(n)} drawn at random: {said}") as change:
         change.put_row("draws", row)
     return _build_draw(row)
@@ -421,7 +416,6 @@ def _choose_sample(coded: Annotations, found: Sequence[Sample]) -> tuple[Sample,
     """Return the largest fully coded sample, or else the most coded one; and whether it is fully coded."""
 
     def compute_share(sample: Sample) -> float:
-        """Return the share of a sample's sentences that are coded."""
         return sum(key in coded.given for key in sample.keys) / max(1, len(sample.keys))
 
     whole = [sample for sample in found if sample.keys and compute_share(sample) == 1]

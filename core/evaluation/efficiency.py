@@ -60,7 +60,6 @@ def measure_inference(
 
 def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     def add_numbers(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-        """Return the efficiency measurement of two models that run one after the other, with times and memory added."""
         numbers = ("milliseconds", "low", "high", "memory")
         return {name: value + other[name] if name in numbers else value for name, value in one.items()}
 

@@ -247,7 +247,6 @@ def find_weight(parts: EnsembleLogits, labels: Array, task: Task) -> float:
     ours, theirs = (_select_true(each, labels, task) for each in parts)
 
     def cross_entropy(weight: float) -> float:
-        """Return the mean cross-entropy of a network mixed with TF-IDF at the given weight."""
         given = weight * ours + (1 - weight) * theirs
         return -float(np.log(np.maximum(given, np.finfo(np.float64).tiny)).mean())
 

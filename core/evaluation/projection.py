@@ -281,7 +281,6 @@ def _fit_tsne(points: Array, config: ProjectionConfig, tell: OnProgress) -> Arra
     done = 0
 
     def report_share(iteration: int, error: float, embedding: Any) -> None:
-        """Report the share of t-SNE iterations done."""
         nonlocal done
         done += EVERY
         tell("placing the sentences", min(done / (EARLY + LATE), 1.0))

@@ -157,7 +157,6 @@ class ExplainedText:
         reader, target = self.reader, self.reader.get_target(self.target, self.said)
 
         def report_target(logits: Tensor) -> Tensor:
-            """Report progress, and return the target of the logits."""
             self.reader.tell(method, None)
             return target(logits)
 

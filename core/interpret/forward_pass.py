@@ -246,7 +246,6 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
 
 
 def _build_tokens(encoding: Encoding, read: Batch, tokens: Names, size: int, *, counted: bool) -> ForwardStage:
-    """Build the first forward-pass stage, the tokens of a text with their ids."""
     words: tuple[Names, ...] = ()
     columns: Names = ("id",)
     ids = read.ids[0].cpu().numpy()

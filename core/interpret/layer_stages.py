@@ -217,7 +217,6 @@ def _build_terms(chosen: ShownHead) -> ForwardStage:
 
 
 def _describe_term(chosen: ShownHead, name: str, lines: list[str]) -> tuple[str, str]:
-    """Describe a configured term of the attention scores, in a sentence and in LaTeX."""
     term = chosen.find_term(name)
     if term is None:
         return f"The term {name} is added to every score.", rf"\mathrm{{{name}}}_{{ij}}"

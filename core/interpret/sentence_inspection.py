@@ -332,10 +332,3 @@ def to_json_data(view: SentenceView) -> dict[str, Any]:
 def _to_array(tensor: Tensor) -> np.ndarray:
     with torch.inference_mode():
         return tensor.detach().float().cpu().numpy().copy()
-
-
-def explain_missing_maps(view: SentenceView) -> str:
-    """Return why a model has no attention maps to show for a text; empty if it has."""
-    if not view.layers:
-        return "This model has no attention to show."
-    return "The text is too long for maps of all pairs." if view.too_long else ""

@@ -114,12 +114,6 @@ def build_content(store: RunStore) -> LessonContent:
     )
 
 
-def _find_option(positive: float) -> int:
-    """Return the number of the option that an answer is."""
-    sure = _is_sure(positive)
-    return (3 if sure else 2) if positive >= 0.5 else (0 if sure else 1)
-
-
 def _is_sure(positive: float) -> bool:
     return max(positive, 1 - positive) >= SURE
 
@@ -133,7 +127,8 @@ def _find_learned(steps: Sequence[dict[str, Any]], probe: int) -> int:
 
 def _build_question(positive: float, why: str) -> LessonQuestion:
     """Build the question for the answer of a model, with feedback on each choice; `why` explains the answer."""
-    right = _find_option(positive)
+    sure = _is_sure(positive)
+    right = (3 if sure else 2) if positive >= 0.5 else (0 if sure else 1)
     side = OPTIONS[right].partition(",")[0]
     feedback = [
         f"You found it. {why}" if option == right else f"{side} is right. {why}" if near else why
@@ -148,7 +143,6 @@ def _describe_record(record: dict[str, Any], asked: int) -> dict[str, Any]:
 
 
 def _write_link(name: str) -> dict[str, str | Sequence[str]]:
-    """Return the parameters of a link to Train with the settings of a recorded training."""
     changed = [f"{setting}={value}" for setting, value in {**SETTINGS[name], "training.seed": 0}.items()]
     return {"model": PRESET, "data": "built-in", "length": "full", "set": changed}
 

@@ -52,8 +52,6 @@ class _Sentence:
 
 @dataclass(frozen=True)
 class _Heads:
-    """The heads of a model, counted over all layers."""
-
     layers: int
     each: int  # in one layer
 
@@ -217,7 +215,6 @@ def _count_flips(run: LoadedRun, heads: _Heads, frame: pd.DataFrame, place: int)
 
 
 def _group_head(heads: _Heads, place: int, dark: Sequence[int], right: int) -> int:
-    """Return the row of the tally that a head counts as."""
     return 0 if place == right else 1 if place in dark else 2 if place < heads.each else 3
 
 

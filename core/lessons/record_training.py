@@ -83,7 +83,6 @@ def record(name: str, seed: int = 0) -> dict[str, Any]:
     recorder = Recorder(model, tokenizer, dataset)
 
     def build_examples(split: str) -> Examples:
-        """Return the token ids and targets of a split."""
         return Examples(
             build_token_table(tokenizer, dataset.splits[split]["text"].tolist()), dataset.get_targets(split)
         )

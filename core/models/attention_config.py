@@ -309,7 +309,11 @@ def _describe_lexical(part: AttentionConfig, width: int) -> Term | None:
     if part.lexical == "none":
         return None
     line = _define_sigma(part)
-    where, reach = _describe_reach(part)
+    last, one = part.lexical_heads == "last", part.lexical_component >= 0
+    heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
+    words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one
+    conditions = ["h=H"] * last + [f"n={part.lexical_component}"] * (one and part.components > 1)
+    where, reach = words, rf"\,[{', '.join(conditions)}]" if conditions else ""
     number = "" if part.lexical_strength == 1 else rf"{part.lexical_strength:g}\,"
     strength = number if not part.learn_strength else "" if part.lexicons > 1 else r"s\,"
     if part.lexical == "hadamard":
@@ -350,15 +354,6 @@ def _define_sigma(part: AttentionConfig) -> EquationLine:
         rf"\sigma_{{ij}} = \sum_{{k=1}}^{{{part.lexicons}}} {strength}\rho_i^{{(k)}}\cdot\rho_j^{{(k)}}{where}{known}",
         words + " A strength s_k is learned for each." * part.learn_strength,
     )
-
-
-def _describe_reach(part: AttentionConfig) -> tuple[str, str]:
-    """Return which heads and attention maps use the lexical term of the scores, in words and as a LaTeX condition."""
-    last, one = part.lexical_heads == "last", part.lexical_component >= 0
-    heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
-    words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one
-    conditions = ["h=H"] * last + [f"n={part.lexical_component}"] * (one and part.components > 1)
-    return words, rf"\,[{', '.join(conditions)}]" if conditions else ""
 
 
 def _describe_window(part: AttentionConfig, width: int) -> Term | None:

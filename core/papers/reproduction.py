@@ -413,7 +413,6 @@ def _describe_seeds(model: TrainedModel, measured: Measured, what: str) -> list[
 
 
 def _build_own_rows(recipe: Recipe, data: str, names: Mapping[str, str] | str, results: Results) -> list[Line]:
-    """Return rows of ours that the paper does not have."""
     rows = []
     units = {row.metric: row.unit for row in _select_rows(recipe) if row.dataset == data} or recipe.get("units", {})
     if isinstance(names, str):  # all models of a group
@@ -428,7 +427,6 @@ def _build_own_rows(recipe: Recipe, data: str, names: Mapping[str, str] | str, r
 
 
 def _build_baseline_rows(recipe: Recipe, rows: Sequence[Line], results: Results) -> list[Line]:
-    """Return a row of TF-IDF for each data set and metric with results of ours."""
     found: dict[tuple[str, str], Line] = {}
     for row in rows:
         key = row["group"], row["metric"]

@@ -147,7 +147,6 @@ def _draw_texts(texts: int, length: int, device: torch.device) -> Batch:
 
 
 def _measure_pass(model: torch.nn.Module, texts: Batch) -> float:
-    """Measure a forward pass of a batch in seconds, in evaluation mode."""
     with switch_to_eval(model):
         started = time.perf_counter()
         model(texts)

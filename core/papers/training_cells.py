@@ -173,7 +173,6 @@ def unpack_rows(text: str, n: int, *, several: bool = False) -> np.ndarray:
 
 
 def _encode_labels(names: Any, classes: Sequence[str], several: bool) -> str:
-    """Pack the column of a prediction table."""
     if not several:
         return pack_rows(names.map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64))
     sets = [set(filter(None, (part.strip() for part in str(row).split(",")))) for row in names]

@@ -52,8 +52,6 @@ class Files:
 
 
 class _ProgressFile(msgspec.Struct):
-    """Progress of a background job, as stored in .progress.json."""
-
     process: Process | None
     began: json_store.Seconds
     what: str

@@ -35,7 +35,6 @@ def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = N
         return None
 
     def compare() -> dict[str, Any]:
-        """Compute the differences between the requested split and the training split."""
         data = dataset or load_trained_data(record)
         if split not in data.splits:
             raise NotAvailable(f"the data set has no split '{split}'")
@@ -54,7 +53,6 @@ def compare_run_rows(
     labels, texts = encode_targets(rows, len(record.classes), record.task), rows["text"].tolist()
 
     def compare() -> dict[str, Any]:
-        """Compute the differences between the given rows and the training split."""
         other = ComparedTexts(texts, to_class_matrix(labels, len(record.classes)))
         return find_differences(get_split_texts(dataset(), TRAIN), other, record.classes, name=name)
 

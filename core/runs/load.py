@@ -128,7 +128,6 @@ class LoadedRun:
             known = mix.predict_parts(np.zeros((len(texts), len(self.record.classes)), np.float32), texts, task)
 
         def predict(change: Intervene) -> Predictions:
-            """Predict the texts with a change inside the network; the probabilities are calibrated."""
             found = predict_texts(self.model, self.tokenizer, texts, task=task, intervene=change, tokens=tokens)
             if mix is not None and known is not None:
                 found = mix.blend_parts(found, known._replace(network=found.logits), task)
@@ -155,7 +154,6 @@ class LoadedRun:
     def _predict_in_portions(
         self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene
     ) -> Predictions:
-        """Predict texts in portions small enough for frequent progress reports."""
         longest, every = max(map(len, texts), default=0), max(1, len(texts))
         batch = choose_batch_size(longest, self.tokenizer.max_length)
         portion = max(1, CHARACTERS_HEARD // (longest + 1))

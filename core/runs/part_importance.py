@@ -130,7 +130,6 @@ def measure_importance(
     count = 1 + len(silencings) + len(lambdas)
 
     def report(number: int, what: str) -> None:
-        """Report the share of passes over the split that are done."""
         tell(what, number / count)
 
     report(0, "predicting as trained")

@@ -31,25 +31,13 @@ from core.models.builder import Model, build_model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.runs import distillation, queue, word_tagging
+from core.runs import record as run_record
 from core.runs.backbone_weights import list_frozen, read_tokenizer, resolve_backbone, summarize_backbone
 from core.runs.configuration import Start
 from core.runs.cost_estimate import check_fits, get_free_memory
 from core.runs.data_shift import compare_run_split
 from core.runs.lineage import collect_lineage, describe_unknown, find_parents
 from core.runs.load import pack_weights, read_mixed_in, read_weights
-from core.runs.record import (
-    CHECKPOINT,
-    HISTORY,
-    LINEAGE,
-    MASKED,
-    MIX,
-    STEPS,
-    TOKENIZER,
-    WEIGHTS,
-    MaskedWords,
-    Position,
-    TfidfMixture,
-)
 from core.runs.results import EvaluatedSplit, write_split
 from core.runs.store import RunStore, get_machine_id
 from core.text.config import TextConfig
@@ -100,7 +88,7 @@ class Experiment(Events):
         for split in {VALIDATION, TEST} & set(dataset.splits):  # cached now, while the data are in memory
             compare_run_split(self.record, split, dataset)
         # A finished run is never resumed, and a checkpoint is four times as large as the weights.
-        shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
+        shutil.rmtree(self.folder / run_record.CHECKPOINT, ignore_errors=True)
         (self.folder / distillation.FILE).unlink(missing_ok=True)
 
     def _load_data(self) -> Dataset:
@@ -114,7 +102,7 @@ class Experiment(Events):
         check_task(self.config, dataset.task, ordered=dataset.scale)
         known = {name: getattr(dataset, name) for name in ("classes", "task", "ordered")}
         decisions = (each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions)
-        own = write_lineage(self.folder / LINEAGE, _get_texts(dataset, TRAIN)).name
+        own = write_lineage(self.folder / run_record.LINEAGE, _get_texts(dataset, TRAIN)).name
         before = [Path(file).name for file in self.config.data.parse_list("lineage")]
         lineage = tuple(dict.fromkeys((own, *before)))
         known |= {"data_notes": dataset.notes, "data_fingerprint": dataset.fingerprint}
@@ -149,7 +137,6 @@ class Experiment(Events):
         examples, doubt = self._add_teacher(dataset, _build_examples(dataset, TRAIN, tokenizer))
 
         def score_logits(labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
-            """Compute the metrics of predicted logits on the validation split."""
             chances = compute_probabilities(logits, dataset.task).numpy()
             return metrics.evaluate(labels, chances, dataset.task, ordered=dataset.ordered)
 
@@ -178,8 +165,8 @@ class Experiment(Events):
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
             score=score,
-            history=self.folder / HISTORY,
-            checkpoint=self.folder / CHECKPOINT,
+            history=self.folder / run_record.HISTORY,
+            checkpoint=self.folder / run_record.CHECKPOINT,
             device=device,
             events=self,
             task=dataset.task,
@@ -196,7 +183,7 @@ class Experiment(Events):
         self._report_stage("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
-        read_weights(model, self.folder / WEIGHTS, self.unchanged)  # evaluate the weights as they are stored
+        read_weights(model, self.folder / run_record.WEIGHTS, self.unchanged)  # evaluate the weights as they are stored
         self._update_record(seconds=before + outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
@@ -215,13 +202,13 @@ class Experiment(Events):
         """Fit and store the TF-IDF model to mix into the predictions, if set; return its number of parameters."""
         if self.config.training.mix == "none":
             return 0
-        folder = self.folder / MIX
-        if not (folder / WEIGHTS).is_file():
+        folder = self.folder / run_record.MIX
+        if not (folder / run_record.WEIGHTS).is_file():
             self._report_stage("TF-IDF to be mixed in")
             fitted = load_baseline(dataset.fingerprint, dataset.classes, lambda: dataset, CHARACTERS)
             make_folder(folder)
-            write_text(folder / TOKENIZER, fitted.tokenizer.to_json())
-            write_bytes(folder / WEIGHTS, pack_weights(fitted.model, self.config.training.weights))
+            write_text(folder / run_record.TOKENIZER, fitted.tokenizer.to_json())
+            write_bytes(folder / run_record.WEIGHTS, pack_weights(fitted.model, self.config.training.weights))
         return count_parameters(read_mixed_in(self.folder, self.record)[0])
 
     def _append_further(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
@@ -233,32 +220,32 @@ class Experiment(Events):
 
     def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
         training = self.config.training
-        if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
+        if training.vectors == "ppmi" and not (self.folder / run_record.CHECKPOINT).is_dir():
             self._report_stage("vectors")
             sizes = {"size": tokenizer.size, "width": self.config.model.width}
             place_vectors(model, *compute_word_vectors(examples.tokens, seed=training.seed, **sizes))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
         """Train the encoder on masked words before the labelled training, if it is set; return its seconds."""
-        known: MaskedWords = self.record.results.get("masked", {})
+        known: run_record.MaskedWords = self.record.results.get("masked", {})
         epochs = self.config.training.masked_epochs
-        if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labelled training has begun
+        if not epochs or (self.folder / run_record.CHECKPOINT / FILE).is_file():  # the labelled training has begun
             return known.get("seconds", 0.0)
         assert isinstance(model, EncoderClassifier)  # settings allow no other model
-        make_folder(self.folder / CHECKPOINT)
-        files = self.folder / MASKED, self.folder / CHECKPOINT / "masked"
+        make_folder(self.folder / run_record.CHECKPOINT)
+        files = self.folder / run_record.MASKED, self.folder / run_record.CHECKPOINT / "masked"
         stage = Masking(model, tokens, self.config.training, *files, device, _MaskedEvents(self))
         self._report_stage("masked words", steps=stage.steps)
         seconds = stage.run()
-        loss = read_history(self.folder / MASKED).select_kind("epoch")[-1]["train_loss"]
+        loss = read_history(self.folder / run_record.MASKED).select_kind("epoch")[-1]["train_loss"]
         self._update_record(progress={})
         self._add_results(masked={"loss": loss, "epochs": epochs, "seconds": seconds})
         return seconds
 
     def _fit_tokenizer(self, dataset: Dataset, given: PublishedTokenizer | None) -> tuple[Tokenizer, Start | None]:
         """Fit the tokenizer, or take that of the start run; a resumed training keeps its stored tokenizer."""
-        path, config = self.folder / TOKENIZER, self.config
-        if (self.folder / CHECKPOINT).is_dir() and path.is_file():
+        path, config = self.folder / run_record.TOKENIZER, self.config
+        if (self.folder / run_record.CHECKPOINT).is_dir() and path.is_file():
             return load_tokenizer(path), None
         texts, start = _get_fit_texts(dataset, config.text), None
         if config.training.start:
@@ -279,7 +266,7 @@ class Experiment(Events):
             fit = fit_lexicon(tokenizer, *train, *validation, classes=classes)
         else:
             fit = fit_linear(*train, *validation, config=text, classes=classes, family=family)
-        write_text(self.folder / TOKENIZER, fit.tokenizer.to_json())
+        write_text(self.folder / run_record.TOKENIZER, fit.tokenizer.to_json())
         self._write_weights(fit.model)
         self._update_record(
             vocabulary=fit.tokenizer.size,
@@ -389,20 +376,20 @@ class Experiment(Events):
 
     def on_keep(self, model: nn.Module, step: int) -> None:
         """Write the weights of a step that training.keep asks for."""
-        make_folder(self.folder / STEPS)
+        make_folder(self.folder / run_record.STEPS)
         weights = pack_weights(model, self.config.training.weights, self.unchanged)
-        write_bytes(self.folder / STEPS / f"{step}.safetensors", weights)
+        write_bytes(self.folder / run_record.STEPS / f"{step}.safetensors", weights)
 
     def on_checkpoint(self, progress: Progress, steps: int, *, masked: bool = False) -> None:
         """Record at a checkpoint how far the training, or its pretraining with masked words, has come."""
         epochs = self.config.training.masked_epochs if masked else self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
         before = 0.0 if masked else self.record.results.get("masked", {}).get("seconds", 0.0)
-        known: Position = {"stage": "masked"} if masked else self.record.progress
+        known: run_record.Position = {"stage": "masked"} if masked else self.record.progress
         self._update_record(progress={**known, **done}, seconds=before + progress.seconds)
 
     def _write_weights(self, model: nn.Module) -> None:
-        write_bytes(self.folder / WEIGHTS, pack_weights(model, self.config.training.weights, self.unchanged))
+        write_bytes(self.folder / run_record.WEIGHTS, pack_weights(model, self.config.training.weights, self.unchanged))
 
     def _check_cancelled(self) -> None:
         if self._stopped():
@@ -481,7 +468,7 @@ def _tune_thresholds(evaluated: Sequence[EvaluatedSplit]) -> dict[str, Any]:
     return {"tuned": found}
 
 
-def _describe_mixture(weight: float, rows: int, evaluated: Sequence[EvaluatedSplit]) -> TfidfMixture:
+def _describe_mixture(weight: float, rows: int, evaluated: Sequence[EvaluatedSplit]) -> run_record.TfidfMixture:
     found = {each.split: each.parts for each in evaluated}
     network, tfidf = ({split: parts[name] for split, parts in found.items()} for name in ("network", "tfidf"))
     return {"model": CHARACTERS, "weight": weight, "rows": rows, "network": network, "tfidf": tfidf}

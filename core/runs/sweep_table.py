@@ -202,7 +202,6 @@ class _Compare:
         other = functools.partial(base.get_values, read=_read_metric)
 
         def align_sides(pair: Run) -> Sides:
-            """Return the answers of a row and of the baseline row on the same texts."""
             return align_answers([self.answers(each.done[pair].run) for each in (row, base)])
 
         return {"versus_baseline": self._compare_metrics(row, names, other, align_sides)}

@@ -207,7 +207,6 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
     with queue.lock_run(folder, queue.START_SECONDS), handle_stop_signals() as signalled:
 
         def is_stop_requested() -> bool:
-            """Return whether a signal or a user asked this training run to stop."""
             return signalled.is_set() or store.is_cancel_requested(run)
 
         record = _record_process(store, run)

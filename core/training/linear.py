@@ -81,7 +81,6 @@ def tune_solver(
     fit = _fit_multiclass if labels.ndim == 1 else _fit_one_vs_rest
 
     def fit_and_score(value: float) -> BestClassifier:
-        """Fit the linear classifier with one value of its setting, and score it on validation."""
         for estimator in estimators:
             estimator.set_params(**{solver.setting: value})
         columns = fit(solver, estimators, features, labels, classes)

@@ -89,7 +89,6 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[floa
     away = logits - center
 
     def cross_entropy(log_temperature: float) -> float:
-        """Compute the smoothed cross-entropy of the scaled logits at a log-temperature."""
         cooled = center + away / np.exp(log_temperature)
         if labels.ndim == 1:
             return -float((smooth * scipy.special.log_softmax(cooled, 1)).sum(1).mean())

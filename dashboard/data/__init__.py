@@ -79,7 +79,8 @@ class PageReader(Reader):
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
         names = self.name_runs()
         known = [(names.get(one.run), self.make_key(one.run, source.split, *files)) for one in runs]
-        return figure.name, known, source.text, source.edits, figure.get_choices(source), look
+        chosen = [each.make_cache_key(source) for each in figure.options if each.has_choices(source)]
+        return figure.name, known, source.text, source.edits, chosen, look
 
     @cache_result(256, _make_drawing_key)
     def draw_figure(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:

@@ -182,7 +182,6 @@ def build_neutral_table(rows: Sequence[Mapping[str, Any]]) -> IntervalTable:
     """Build the table of the share of tokens outside VADER, by data set and tokenizer."""
 
     def mark(row: Mapping[str, Any]) -> Mark:
-        """Mark a share with its interval over texts."""
         return Mark(row["value"], *(row["interval"] or (None, None)))
 
     return IntervalTable(

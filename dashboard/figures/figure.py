@@ -261,10 +261,6 @@ class Figure(Generic[Shape]):
             return False
         return True
 
-    def get_choices(self, source: Source) -> tuple[str, ...]:
-        """Return the cache key parts of a figure's option values, for the options that apply to a run."""
-        return tuple(option.make_cache_key(source) for option in self.options if option.has_choices(source))
-
     def build_tables(self, shape: Shape) -> dict[str, pd.DataFrame]:
         """Return the data tables of a figure by file name; empty if it has none."""
         return dict(self.tables(shape)) if self.tables else {}

@@ -20,13 +20,14 @@ from dashboard.figures.drawing import DataTable
 from dashboard.figures.figure import Figure, QuietOption, Source
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, blend_colors
-from dashboard.figures.training_curves import CLICKABLE, LIVE, SMALLEST_CHANGE, read_lambda_curves
+from dashboard.figures.training_curves import CLICKABLE, LIVE, read_curves
 from dashboard.figures.training_log import Curves, Line, Place
 
 Scale = Literal["change", "value"]
 Floats = Sequence[float] | NDArray[np.floating]
 At = Mapping[str, int]  # row and column of a panel, as Plotly names them
 HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the first map's weight before a row norm, 1
+SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
 ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
 FAINT = 0.18  # opacity of a range over seeds
 COURSE_READING = {
@@ -344,8 +345,10 @@ SCALE = QuietOption(
 
 def read_course(source: Source) -> Course:
     """Read the λ curves of a run and of the chosen ones, else those of other seeds; NotAvailable: no λ was logged."""
-    read_lambda_curves(source)
     record, reader = source.record, source.reader
+    if not reader.read_curves(record)[0].lambdas:
+        read_curves(source)
+        raise NotAvailable(f"{record.preset} has no lambda")
     there = {one.run: one for one in reader.list_runs() if one.run != record.run and has_lambda(one)}
     chosen = source.choices.get("runs", find_other_seeds(record, [*there.values()]))
     others = [there[name] for name in chosen if name in there]

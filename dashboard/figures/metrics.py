@@ -86,7 +86,6 @@ def draw_confusion(
         columns = [said % ("predicted", " " if len(names) < LARGE_CELLS - 1 else "<br>", name) for name in names]
 
     def write_cell(i: int, j: int) -> str:
-        """Write the count and the share of a cell, the chosen one large."""
         large, small = (count(int(counts[i, j])), number(shares[i, j]))[:: -1 if normalized else 1]
         return f"<b style='font-size:1.6em'>{large}</b><br>{small}{(examples or {}).get((i, j), '')}"
 

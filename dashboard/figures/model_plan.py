@@ -306,21 +306,17 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
         canvas.draw_arrow(canvas.y + GAP)
         _draw_part(canvas, part)
         if core:
-            _draw_sum(canvas, left)
+            y, t = canvas.y + GAP, canvas.look.tokens
+            canvas.draw_arrow(y - 8)
+            canvas.draw_path(f"M{CENTER:g} {left:g}H26V{y:g}H{CENTER - 8:g}", stroke_linejoin="round")
+            style = _write_attributes({"fill": t.panel, "stroke": t.muted, "stroke_width": 1.5})
+            canvas.marks.append(f'<circle cx="{CENTER:g}" cy="{y:g}" r="8"{style}/>')
+            canvas.draw_path(f"M{CENTER - 4:g} {y:g}H{CENTER + 4:g}M{CENTER:g} {y - 4:g}V{y + 4:g}")
+            canvas.y = y + 8
     canvas.y += 12
     canvas.draw_path(f"M{CENTER:g} {canvas.y - 12:g}V{canvas.y:g}")
     size = f'width="{WIDTH - 12}" height="{canvas.y - start:g}" rx="8" fill="{tokens.panel}"'
     canvas.marks.insert(place, f'<rect x="6" y="{start:g}" {size}/>')
-
-
-def _draw_sum(canvas: _Canvas, left: float) -> None:
-    y, t = canvas.y + GAP, canvas.look.tokens
-    canvas.draw_arrow(y - 8)
-    canvas.draw_path(f"M{CENTER:g} {left:g}H26V{y:g}H{CENTER - 8:g}", stroke_linejoin="round")
-    style = _write_attributes({"fill": t.panel, "stroke": t.muted, "stroke_width": 1.5})
-    canvas.marks.append(f'<circle cx="{CENTER:g}" cy="{y:g}" r="8"{style}/>')
-    canvas.draw_path(f"M{CENTER - 4:g} {y:g}H{CENTER + 4:g}M{CENTER:g} {y - 4:g}V{y + 4:g}")
-    canvas.y = y + 8
 
 
 def _draw_part(canvas: _Canvas, part: ModelPart) -> None:

@@ -275,12 +275,10 @@ def _draw_confusion(shown: PaperTable, look: Look) -> go.Figure:
     rates = {row["metric"]: row for row in shown.table["rows"] if row["reported"] is not None}
 
     def get_share(i: int, j: int, name: str) -> float | None:
-        """Return the share of true class i that is predicted j, %."""
         value = rates[CORNERS[i]][name]
         return value if i == j or value is None else 100 - value
 
     def write_cell(i: int, j: int) -> str:
-        """Return the reported share in large print, and ours."""
         told, ours = (get_share(i, j, name) for name in ("reported", "ours"))
         own = "–" if ours is None else number(ours, 1)
         return f"<b style='font-size:1.5em'>{number(told or 0, 1)}</b><br>ours {own}"

@@ -37,7 +37,7 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
-    *(training_curves.LEARNING, training_curves.LAMBDAS, training_curves.GRADIENTS, training_curves.PROGRESS),
+    *(training_curves.LEARNING, training_curves.GRADIENTS, training_curves.PROGRESS),
     *split_attention.ALL,
     *(lambdas.COURSE, lambdas.SHARES, lambdas.FINAL),
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),

@@ -12,20 +12,13 @@ from core.exceptions import NotAvailable
 from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.models.capabilities import list_capabilities
-from core.runs.attention_files import (
-    AttentionAnalysis,
-    AttentionMaps,
-    PartEffects,
-    PartImportance,
-    WordEffects,
-    compare_deviation,
-)
+from core.runs import attention_files
 from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import Panels
+from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 PAGE = "attention"
@@ -62,20 +55,20 @@ def has_maps(record: RunRecord) -> bool:
 
 def read_maps(source: Source) -> SplitAttention:
     """Read the measures of a run's maps; NotAvailable: not computed yet, or no attention."""
-    return _read(source, AttentionMaps)
+    return _read(source, attention_files.AttentionMaps)
 
 
 def read_importance(source: Source) -> SplitAttention:
     """Read what silencing each part costs; NotAvailable: not computed yet, or no attention."""
-    return _read(source, PartImportance)
+    return _read(source, attention_files.PartImportance)
 
 
-def _read(source: Source, analysis: type[AttentionAnalysis]) -> SplitAttention:
+def _read(source: Source, analysis: type[attention_files.AttentionAnalysis]) -> SplitAttention:
     record, split = source.record, source.split or "test"
     if not has_maps(record):
         raise NotAvailable(f"{record.preset} has no attention")
     found = None
-    if analysis is PartImportance:  # with each component in each head, if that was asked for
+    if analysis is attention_files.PartImportance:  # with each component in each head, if that was asked for
         found = source.reader.read_attention(analysis, record, split, each_map=True)
     found = found or source.reader.read_attention(analysis, record, split)
     if found is None:
@@ -227,7 +220,6 @@ def build_mass_table(shown: SplitAttention) -> IntervalTable:
     rows = [row for row in shown.found["mass"] if "uniform" in row["control"] and row["value"] is not None]
 
     def divide(row: Row) -> float:
-        """Return the mass as a multiple of that of uniform attention."""
         return float(row["value"] / max(row["control"]["uniform"]["value"], 1e-9))
 
     rows.sort(key=findings.compute_least_preference, reverse=True)
@@ -322,11 +314,11 @@ DISTANCE = _make_figure(
 def list_compared(source: Source) -> list[str]:
     """List the runs whose stored maps of the same texts have a class token, for a comparison; the empty one first."""
     record, split, found = source.record, source.split or "test", [""]
-    own = source.reader.read_attention(AttentionMaps, record, split) or {"by_text": []}
+    own = source.reader.read_attention(attention_files.AttentionMaps, record, split) or {"by_text": []}
     for other in source.reader.list_runs():
         same = other.run != record.run and other.config.data.name == record.config.data.name
         if same and other.status == "done" and other.task != "tokens" and has_maps(other):
-            stored = source.reader.read_attention(AttentionMaps, other, split) or {"by_text": []}
+            stored = source.reader.read_attention(attention_files.AttentionMaps, other, split) or {"by_text": []}
             found += [other.run] if stored["by_text"] and len(stored["by_text"]) == len(own["by_text"]) else []
     return found
 
@@ -340,9 +332,11 @@ def read_deviation(source: Source) -> SplitAttention:
     if not other:
         return shown
     record = next(each for each in source.reader.list_runs() if each.run == other)
-    found = source.reader.read_attention(AttentionMaps, record, shown.split)
+    found = source.reader.read_attention(attention_files.AttentionMaps, record, shown.split)
     assert found is not None  # listed
-    return replace(shown, found={**shown.found, "deviation": compare_deviation(shown.found, found)}, measure=other)
+    return replace(
+        shown, found={**shown.found, "deviation": attention_files.compare_deviation(shown.found, found)}, measure=other
+    )
 
 
 def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
@@ -352,17 +346,12 @@ def draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
     for col, name in enumerate(names, 1):
         own = [row for row in rows if row["measure"] == name and row["value"] is not None]
         x = [row["layer"] for row in own]
-        ends = [_find_ends(row) for row in own]
-        bars = {
-            "type": "data",
-            "symmetric": False,
-            "array": [(high or row["value"]) - row["value"] for row, (_, high) in zip(own, ends, strict=True)],
-            "arrayminus": [row["value"] - (low or row["value"]) for row, (low, _) in zip(own, ends, strict=True)],
-        }
+        values = [row["value"] for row in own]
+        bars = make_whiskers(values, [row["interval"] or [row["value"]] * 2 for row in own], look.scale_size(1.4))
         controls = [row["control"]["untrained"]["value"] for row in own]
         line, dashed = {"color": t.ink}, {"color": t.muted, "dash": "dash"}
         about: dict[str, Any] = {"x": x, "col": col, "showlegend": col == 1}
-        figure.add_scatter(**about, y=[row["value"] for row in own], name="this run", line=line, error_y=bars)
+        figure.add_scatter(**about, y=values, name="this run", line=line, error_y=bars)
         figure.add_scatter(**about, y=controls, name="untrained", mode="lines", line=dashed)
         if compared := [row for row in own if row.get("against", {}).get("value") is not None]:
             about["x"], dotted = [row["layer"] for row in compared], {"color": t.accent, "dash": "dot"}
@@ -549,7 +538,7 @@ class RankedWords:
 
 def read_words(source: Source) -> RankedWords:
     """Read the words of a split by their effect on the chosen class; NotAvailable: not computed yet, or none."""
-    shown = _read(source, WordEffects)
+    shown = _read(source, attention_files.WordEffects)
     rows = [row for row in shown.found["rows"] if row["class"] == source.get_choice(WORD_CLASS)]
     if not rows:
         raise NotAvailable("no word is in enough texts")
@@ -561,7 +550,6 @@ def build_words_table(shown: RankedWords) -> IntervalTable:
     ends = [*shown.rows[: SHOWN // 2], *shown.rows[SHOWN // 2 :][-SHOWN // 2 :]]
 
     def mark(row: Row) -> Mark:
-        """Mark the mean effect of a word; grey if its interval contains 0."""
         low, high = _find_ends(row)
         return Mark(row["value"], low, high, tie=low is None or high is None or low <= 0 <= high)
 
@@ -615,7 +603,7 @@ def build_effects_table(shown: SplitAttention) -> IntervalTable:
 EFFECTS_OF_PARTS = _make_figure(
     "effects",
     "Does it matter?",
-    lambda source: _read(source, PartEffects),
+    lambda source: _read(source, attention_files.PartEffects),
     build_effects_table,
     note=lambda shown: f"{shown.n}, accuracy {number(shown.found['accuracy'])}",
     reading="Changed minus trained. Ring: no clear difference.",

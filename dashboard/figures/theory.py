@@ -1,5 +1,6 @@
 """Figures of SentiFormer's theory: attention as a kernel, labels learned by heart, accuracy over length, two maps."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,6 @@ def _draw_kernel(found: Found, look: Look) -> go.Figure:
 
 
 def _draw_memory(found: Found, look: Look) -> go.Figure:
-    """Draw the share of learned labels over the steps of each seed, and the best that word counts allow."""
     t, size = look.tokens, look.scale_size
     figure = Panels(look, [[""]], height=340)
     for place, row in enumerate(found["rows"]):
@@ -61,7 +61,6 @@ def _draw_memory(found: Found, look: Look) -> go.Figure:
 
 
 def _draw_markov(found: Found, look: Look) -> go.Figure:
-    """Draw the accuracy of each model over the number of words; guessing is dashed."""
     t, size, lengths = look.tokens, look.scale_size, found["lengths"]
     figure = Panels(look, [[""]], height=380)
     for place, (name, y) in enumerate(found["means"].items()):
@@ -93,71 +92,58 @@ def _draw_maps(found: Found, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-FIGURES: dict[str, tuple[Figure[Found], ...]] = {
-    "kernel": (
-        Figure(
-            "theory-kernel",
-            "theory",
-            "Kernel smoother and attention",
-            None,
-            _draw_kernel,
-            note=lambda found: f"layer {found['layer']}, from “{found['tokens'][0]}”",
-            reading="Bar: kernel × gate, as a share of its row. Ring: attention of the model.",
-            finding=lambda found: str(found["finding"]),
-            how="$K(x_i,x_j)=\\exp(q_i\\cdot k_j/\\sqrt e)$ is computed by numpy in float64 from the model's queries "
-            "and keys (section III.B, Definition 1). The gate of eq. 4 multiplies the kernel of its key. Outputs are "
-            "means of the values with these shares, so they stay inside their hull.",
-            tables=lambda found: {"Kernel": pd.DataFrame(tabulate_kernel(found))},
-        ),
-    ),
-    "memorise": (
-        Figure(
-            "theory-memorise",
-            "theory",
-            "Random labels learned by heart",
-            None,
-            _draw_memory,
-            note=lambda found: f"{found['sequences']} sequences, {found['seconds']:.0f} s on one core",
-            reading="All sequences of 1 to 4 symbols from 4. Each has a random label.",
-            finding=lambda found: str(found["finding"]),
-            how="A transformer of one layer and two heads, width 32, feed-forward 512 (section III.C, Proposition 1). "
-            "It shows capacity on a finite domain, not that anything is learned about new sequences.",
-            tables=lambda found: {
-                "Course": pd.DataFrame([{"seed": row["seed"], **at} for row in found["rows"] for at in row["course"]])
-            },
-        ),
-    ),
-    "markov": (
-        Figure(
-            "theory-markov",
-            "theory",
-            "Accuracy by length",
-            None,
-            _draw_markov,
-            note=lambda found: f"mean of {len(found['seeds'])} seeds, {found['seconds']:.0f} s on one core",
-            reading="Texts that end with “good”: positive if the first word is “not”. Dashed: guessing.",
-            finding=lambda found: str(found["finding"]),
-            how="A text is positive if its first word is *not* and its last is *good* (section III.C, Proposition 2). "
-            "The four cases are equally frequent; *not* and *good* also stand in between, where they mean nothing. A "
-            "window of k words is a Markov model of that order. Each point is a training on fresh texts.",
-            tables=lambda found: {
-                "Accuracy": pd.DataFrame(tabulate_markov(found)),
-                "Trainings": pd.DataFrame(found["rows"]),
-            },
-        ),
-        Figure(
-            "theory-maps",
-            "theory",
-            "Weights set by hand",
-            None,
-            _draw_maps,
-            note=lambda found: f"{len(found['maps']['rows'])} words, P(positive) = {found['maps']['positive']:.3f}",
-            reading="Attention of the class token to each word.",
-            how="The weights are set, not learned: exact for every length up to 64. Head 1 looks for the largest "
-            "cosine of the recency in eq. 3, head 2 for the smallest. Their contrast shrinks with n², so scores are "
-            "multiplied by 20 000.",
-            tables=lambda found: {"Maps": pd.DataFrame(found["maps"]["rows"])},
-        ),
-    ),
-}
+def _make_figure(name: str, title: str, draw: Callable[[Found, Look], go.Figure], **words: Any) -> Figure[Found]:
+    return Figure(f"theory-{name}", "theory", title, None, draw, **words)
+
+
+FINDING: dict[str, Any] = {"finding": lambda found: str(found["finding"])}
+KERNEL = _make_figure(
+    "kernel",
+    "Kernel smoother and attention",
+    _draw_kernel,
+    **FINDING,
+    note=lambda found: f"layer {found['layer']}, from “{found['tokens'][0]}”",
+    reading="Bar: kernel × gate, as a share of its row. Ring: attention of the model.",
+    how="$K(x_i,x_j)=\\exp(q_i\\cdot k_j/\\sqrt e)$ is computed by numpy in float64 from the model's queries "
+    "and keys (section III.B, Definition 1). The gate of eq. 4 multiplies the kernel of its key. Outputs are "
+    "means of the values with these shares, so they stay inside their hull.",
+    tables=lambda found: {"Kernel": pd.DataFrame(tabulate_kernel(found))},
+)
+MEMORISE = _make_figure(
+    "memorise",
+    "Random labels learned by heart",
+    _draw_memory,
+    **FINDING,
+    note=lambda found: f"{found['sequences']} sequences, {found['seconds']:.0f} s on one core",
+    reading="All sequences of 1 to 4 symbols from 4. Each has a random label.",
+    how="A transformer of one layer and two heads, width 32, feed-forward 512 (section III.C, Proposition 1). "
+    "It shows capacity on a finite domain, not that anything is learned about new sequences.",
+    tables=lambda found: {
+        "Course": pd.DataFrame([{"seed": row["seed"], **at} for row in found["rows"] for at in row["course"]])
+    },
+)
+MARKOV = _make_figure(
+    "markov",
+    "Accuracy by length",
+    _draw_markov,
+    **FINDING,
+    note=lambda found: f"mean of {len(found['seeds'])} seeds, {found['seconds']:.0f} s on one core",
+    reading="Texts that end with “good”: positive if the first word is “not”. Dashed: guessing.",
+    how="A text is positive if its first word is *not* and its last is *good* (section III.C, Proposition 2). "
+    "The four cases are equally frequent; *not* and *good* also stand in between, where they mean nothing. A "
+    "window of k words is a Markov model of that order. Each point is a training on fresh texts.",
+    tables=lambda found: {"Accuracy": pd.DataFrame(tabulate_markov(found)), "Trainings": pd.DataFrame(found["rows"])},
+)
+MAPS = _make_figure(
+    "maps",
+    "Weights set by hand",
+    _draw_maps,
+    note=lambda found: f"{len(found['maps']['rows'])} words, P(positive) = {found['maps']['positive']:.3f}",
+    reading="Attention of the class token to each word.",
+    how="The weights are set, not learned: exact for every length up to 64. Head 1 looks for the largest "
+    "cosine of the recency in eq. 3, head 2 for the smallest. Their contrast shrinks with n², so scores are "
+    "multiplied by 20 000.",
+    tables=lambda found: {"Maps": pd.DataFrame(found["maps"]["rows"])},
+)
+FIGURES = {"kernel": (KERNEL,), "memorise": (MEMORISE,), "markov": (MARKOV, MAPS)}
 """By experiment."""

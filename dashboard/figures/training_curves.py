@@ -14,7 +14,6 @@ from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, color_layer, spread_labels
 from dashboard.figures.training_log import Curves
 
-SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
 NAMES = 1.3  # length of the epoch axis relative to the training; names at the line ends need room
 CLICKABLE: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 9, "opacity": 0}}
 """A line whose points can be clicked: Plotly selects markers only."""
@@ -84,50 +83,6 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
         figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": color})
 
 
-def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
-    """Draw λ (attention map weights) over epochs, a row for each map after the first: value and change since start."""
-    components = sorted({component for _, component in curves.lambdas})
-    titles = [[f"λ{format_subscript(i)}", f"λ{format_subscript(i)}, change since the start"] for i in components]
-    space = {"horizontal_spacing": 0.1, "vertical_spacing": 0.2 / len(titles)}
-    figure = Panels(look, titles, height=80 + 200 * len(titles), **space)
-    span = [0.0, *(value for values in curves.lambdas.values() for value in values)]
-    move = max([SMALLEST_CHANGE, *(abs(value - line[0]) for line in curves.lambdas.values() for value in line)])
-    pad = 0.08 * (max(span) - min(span) or 1)
-    for row, component in enumerate(components, start=1):
-        lines = {layer: line for (layer, i), line in sorted(curves.lambdas.items()) if i == component}
-        change = {layer: tuple(value - line[0] for value in line) for layer, line in lines.items()}
-        _draw_lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
-        _draw_lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
-    ticks = _list_epoch_ticks(curves.epochs)
-    figure.update_xaxes(range=[0, curves.epochs * 1.16], tickvals=ticks, showticklabels=False)
-    figure.update_xaxes(title="epoch", showticklabels=True, row=len(titles))
-    figure.update_yaxes(nticks=5, exponentformat="none")
-    figure.update_layout(uirevision=LIVE)
-    return figure.build_figure()
-
-
-def _draw_lambda_panel(
-    figure: Panels,
-    curves: Curves,
-    look: Look,
-    lines: dict[int, tuple[float, ...]],
-    place: tuple[int, int],
-    limits: tuple[float, float],
-) -> None:
-    t, at, layers = look.tokens, {"row": place[0], "col": place[1]}, max(layer for layer, _ in curves.lambdas) + 1
-    heights = spread_labels([values[-1] for values in lines.values()], 0.1 * (limits[1] - limits[0]))
-    for (layer, values), height in zip(lines.items(), heights, strict=True):
-        line = {"color": color_layer(t, layer, layers), "width": look.scale_size(2.5)}
-        name, x = f"layer {layer + 1}", curves.lambda_step[: len(values)]
-        hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
-        figure.add_scatter(x=x, y=values, line=line, hovertemplate=hover, **CLICKABLE, **at)
-        color = t.muted if layer < layers / 2 else t.ink
-        own: dict[str, Any] = {"font": {"color": color}, "bgcolor": t.paper}  # hides the zero line
-        figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)
-    figure.add_hline(y=0, line={"color": t.ink, "width": 1}, layer="below", **at)
-    figure.update_yaxes(range=list(limits), **at)
-
-
 def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go.Figure:
     """Draw a training for a room: loss, and λ by layer or the validation metric; `whole` sets the axes."""
     whole = whole or curves
@@ -170,15 +125,6 @@ def read_curves(source: Source) -> Curves:
     curves, _ = source.reader.read_curves(source.record)
     if not curves.loss:
         raise NotAvailable("it has no curves: it was not trained step by step, or has not begun")
-    return curves
-
-
-def read_lambda_curves(source: Source) -> Curves:
-    """Read the training curves of a run that logs λ; NotAvailable: it has no λ."""
-    curves, _ = source.reader.read_curves(source.record)
-    if not curves.lambdas:
-        read_curves(source)
-        raise NotAvailable(f"{source.record.preset} has no lambda")
     return curves
 
 
@@ -250,15 +196,4 @@ GRADIENTS = Figure(
     reading="High and unsteady: the learning rate may be too large. Dashed: median.",
     finding=describe_norms,
     tables=lambda curves: {"Gradients": pd.DataFrame({"epoch": curves.step, "grad_norm": curves.norms})},
-)
-LAMBDAS = Figure(
-    "lambdas",
-    "train",
-    "λ by layer",
-    read_lambda_curves,
-    draw_lambdas,
-    note="weight of each further component, by layer",
-    reading="Left: λ. Right: change since the start, magnified. Stronger colour: deeper layer.",
-    how="Above zero a component is added, below zero subtracted. One value for each layer and component, logged with "
-    "the loss; if heads or tokens differ, their mean. All panels on the right share one scale.",
 )

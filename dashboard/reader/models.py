@@ -78,7 +78,6 @@ class ModelReader(RunReader):
         return run_files.load.load_run(self.store(), run, tags=tags).read_step(step)
 
     def _make_context(self, run: str, edits: Edits, tell: OnProgress = ignore_progress) -> ExplainContext:
-        """Return the context in which a run is explained, as trained or with model edits."""
         loaded = self.load_model(run, edits.step).copy_with_progress(tell)
         return loaded.make_reader(edits.to_intervention(), unmixed=edits.unmixed)
 

@@ -267,8 +267,6 @@ class _Parts(ABC):
 
 
 class _Run(_Parts):
-    """A report on one run."""
-
     kind = "run"
     many = sum(len(report_parts.list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
@@ -320,8 +318,6 @@ class _Run(_Parts):
 
 
 class _Comparison(_Parts):
-    """A report that compares several runs on the same rows."""
-
     kind = "comparison"
 
     def __init__(self, *given: Any) -> None:

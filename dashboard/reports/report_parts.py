@@ -230,7 +230,7 @@ WITHOUT_TEXTS = frozenset(
     (
         *("metrics", "confusion", "confidence", "each-class", "labels", "roc", "pr", "calibration", "costs"),
         *("error-tags", "map-pca", "map-tsne", "map-umap", "silhouettes-pca", "silhouettes-tsne", "silhouettes-umap"),
-        *("learning", "lambdas", "course", "final-values", "numbers", "parts", "behaviour", "belief"),
+        *("learning", "course", "final-values", "numbers", "parts", "behaviour", "belief"),
         *("attention-heads", "attention-mass", "attention-distance", "attention-deviation", "attention-gates"),
         *("attention-received", "attention-importance", "attention-lambda"),
         *("compare-models", "compare-pairs", "compare-matrix", "compare-roc", "compare-calibration"),

@@ -21,22 +21,10 @@ from core.runs.attention_files import AttentionMaps, PartImportance, WordEffects
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
+from dashboard.figures import split_attention
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import has_lambda
 from dashboard.figures.model_plan import describe_baseline
-from dashboard.figures.split_attention import (
-    DEVIATION,
-    HEADS,
-    IMPORTANCE_FIGURES,
-    MEASURE,
-    OTHER_RUN,
-    SECTIONS,
-    WORD_CLASS,
-    WORDS,
-    SplitAttention,
-    list_compared,
-    read_importance,
-)
 from dashboard.figures.token_values import read_run_numbers
 from dashboard.screens import LAMBDA_ADDRESS, attention_lambdas
 from dashboard.widgets.export import Table, show_export_bar
@@ -50,7 +38,13 @@ QUESTION = "What do the heads attend to in a whole split?"
 NAMES = {"attention-mass": "Kinds of words", "attention-distance": "Distance", "attention-deviation": "Class token"}
 NAMES |= {"attention-gates": "Gates", "attention-received": "Head of the model", "attention-importance": "Importance"}
 WORDS_SECTION, REPLACE = "Words", "replace"
-PLACED: tuple[Figure[Any], ...] = (HEADS, *SECTIONS, *IMPORTANCE_FIGURES, WORDS, *attention_lambdas.PLACED)
+PLACED: tuple[Figure[Any], ...] = (
+    split_attention.HEADS,
+    *split_attention.SECTIONS,
+    *split_attention.IMPORTANCE_FIGURES,
+    split_attention.WORDS,
+    *attention_lambdas.PLACED,
+)
 LAMBDAS, NUMBERS = "λ", "Learned numbers"
 HEAD = "head"
 COMPARABLE = "To compare, read the maps of another run on these texts: `sentiscope attend OTHER --only maps`."
@@ -79,11 +73,11 @@ def _list_sections(source: Source, *, maps: bool) -> dict[str, Callable[[], dict
     """List the sections that a run has, by name; open that on λ for a link to its former address."""
     record = source.record
     sections: dict[str, Callable[[], dict[str, Table]]] = {}
-    for figure in SECTIONS if maps else ():
+    for figure in split_attention.SECTIONS if maps else ():
         if figure.is_available(source):
             sections[NAMES[figure.name]] = partial(_show_section, source, [figure])
     if source.split:
-        sections[NAMES[IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
+        sections[NAMES[split_attention.IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
         sections[WORDS_SECTION] = partial(_show_words, source)
     if has_lambda(record) or data.read_learned_scalars(record) or len(read_run_numbers(record)):
         sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(attention_lambdas.show_section, source)
@@ -102,22 +96,22 @@ def _explain_unfinished(record: RunRecord) -> dict[str, Table]:
 def _show_maps(source: Source) -> dict[str, Table]:
     """Show the grid of heads and the sentences of a chosen one; offer the analysis if it is not computed."""
     try:
-        shown = HEADS.read_data(source)
+        shown = split_attention.HEADS.read_data(source)
     except NotAvailable:
         show_finding("The maps have not been read yet", "What each head reads, and how evenly, appears here.")
         offer_analysis(AttentionMaps.from_run(data.store(), source.record.run, source.split), "attention-maps")
         return {}
     summary, place = st.container(), st.container()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        pick_option(MEASURE, source, width=260, plain=True)
-        show_caption(HEADS.resolve_text(HEADS.reading, shown))
-        show_how(HEADS.name, str(HEADS.reading), str(HEADS.how))
+        pick_option(split_attention.MEASURE, source, width=260, plain=True)
+        show_caption(split_attention.HEADS.resolve_text(split_attention.HEADS.reading, shown))
+        show_how(split_attention.HEADS.name, str(split_attention.HEADS.reading), str(split_attention.HEADS.how))
     with summary:
         show_summary(*_split_finding(findings.describe_entropy(shown.found)))
     with place:
-        shown = show_bare(source, HEADS, on_select=_choose_head, selection_mode="points")
+        shown = show_bare(source, split_attention.HEADS, on_select=_choose_head, selection_mode="points")
     _show_sentences(source, shown)
-    return {**HEADS.build_tables(shown)}
+    return {**split_attention.HEADS.build_tables(shown)}
 
 
 def _split_finding(sentence: str) -> tuple[str, str]:
@@ -127,7 +121,7 @@ def _split_finding(sentence: str) -> tuple[str, str]:
 
 def _choose_head() -> None:
     """Store the clicked head in the link (widget callback)."""
-    points = state.get_clicked_points(f"fig-{HEADS.name}")
+    points = state.get_clicked_points(f"fig-{split_attention.HEADS.name}")
     if points:
         layer, head, component = points[0]["customdata"]
         state.set_param(HEAD, f"{int(layer)}.{int(head)}.{int(component)}")
@@ -135,7 +129,7 @@ def _choose_head() -> None:
         state.set_param(HEAD, "")
 
 
-def _show_sentences(source: Source, shown: SplitAttention) -> None:
+def _show_sentences(source: Source, shown: split_attention.SplitAttention) -> None:
     """Show the sentences in which the chosen head's output is largest, with a link to each with the head silenced."""
     chosen = state.get_param(HEAD)
     layer, head, component = (int(each) if each.isdigit() else 0 for each in f"{chosen}.0.0.0".split(".")[:3])
@@ -166,9 +160,9 @@ def _show_said(sentence: str) -> None:
 def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, Table]:
     """Show the finding of a section as a sentence, then its figures; return their tables."""
     tables: dict[str, Table] = {}
-    if DEVIATION in figures and len(list_compared(source)) > 1:
-        pick_option(OTHER_RUN, source)
-    elif DEVIATION in figures:
+    if split_attention.DEVIATION in figures and len(split_attention.list_compared(source)) > 1:
+        pick_option(split_attention.OTHER_RUN, source)
+    elif split_attention.DEVIATION in figures:
         show_caption(COMPARABLE)
     for figure in figures:
         with contextlib.suppress(NotAvailable):
@@ -180,13 +174,12 @@ def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, T
 
 
 def _show_importance(source: Source) -> dict[str, Table]:
-    """Show what silencing each part costs, or the button that measures it."""
-    tables = _show_section(source, IMPORTANCE_FIGURES)
+    tables = _show_section(source, split_attention.IMPORTANCE_FIGURES)
     files = partial(PartImportance.from_run, data.store(), source.record.run, source.split)
     if not tables:
         offer_analysis(files(), "attention-importance")
     elif source.record.config.model.attention.components > 1 and "map" not in {
-        row["kind"] for row in read_importance(source).found["parts"]
+        row["kind"] for row in split_attention.read_importance(source).found["parts"]
     }:
         each = files(each_map=True)
         if not show_job(each, "attention-each-map"):
@@ -196,9 +189,9 @@ def _show_importance(source: Source) -> dict[str, Table]:
 
 def _show_words(source: Source) -> dict[str, Table]:
     """Show the words by their effect on a class, or the button that ranks them; then the effect of replacing a word."""
-    choose_option(WORD_CLASS, source)
+    choose_option(split_attention.WORD_CLASS, source)
     try:
-        shown = WORDS.read_data(source)
+        shown = split_attention.WORDS.read_data(source)
     except NotAvailable as error:
         files = WordEffects.from_run(data.store(), source.record.run, source.split)
         if files.get_path("json").is_file():
@@ -208,15 +201,15 @@ def _show_words(source: Source) -> dict[str, Table]:
         return _show_replacement(source)
     rules = parse_selection(state.get_param(state.SELECT)).rules
     picked = next((row["word"] for row in shown.rows if rules == ("all", f"word={row['word']}")), "")
-    _show_said(WORDS.finding(shown) if WORDS.finding else "")
+    _show_said(split_attention.WORDS.finding(shown) if split_attention.WORDS.finding else "")
     take = partial(_select_word, source)
-    show(WORDS, replace(shown, picked=picked), default={"picked": picked}, on_picked_change=take)
-    return {**WORDS.build_tables(shown), **_show_replacement(source)}
+    show(split_attention.WORDS, replace(shown, picked=picked), default={"picked": picked}, on_picked_change=take)
+    return {**split_attention.WORDS.build_tables(shown), **_show_replacement(source)}
 
 
 def _select_word(source: Source) -> None:
     """Select the sentences with the picked word on all pages (widget callback)."""
-    word = state.get_picked(WORDS.name)
+    word = state.get_picked(split_attention.WORDS.name)
     rules = ("all", f"word={word}") if word else ()
     selection.select_rules(source.record, Selection(rules, source.split))
 

@@ -1,6 +1,5 @@
 """The learned map weights λ of a run during training, next to other runs: a section of Attention."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -14,7 +13,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention import has_subtraction
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.lambdas import COURSE, FINAL, SCALE, SHARES, Track, find_other_seeds, has_lambda
+from dashboard.figures.lambdas import COURSE, FINAL, SCALE, SHARES, find_other_seeds, has_lambda
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.split_attention import EFFECTS_OF_PARTS
 from dashboard.figures.token_values import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
@@ -102,7 +101,14 @@ def _show_lambdas(record: RunRecord) -> dict[str, Table]:
     if shown.tracks[0].normed:
         show(SHARES, shown.tracks[0])
     tables = show_curves(record, COURSE, shown)
-    _show_notes(record, shown.tracks)
+    depends = record.config.model.attention.mixing == "differential-v2"
+    notes = (
+        SUBTRACTS if has_subtraction(record) else "",
+        DEPENDS.format(preset=record.preset) if depends else "",
+        HEADS if shown.tracks[0].heads else "",
+    )
+    if any(notes):
+        show_finding("How to read λ here", " ".join(filter(None, notes)))
     show(FINAL, shown)
     return {**tables, **_show_scalars(record)}
 
@@ -121,17 +127,6 @@ def _show_scalars(record: RunRecord) -> dict[str, Table]:
         show(NUMBERS_OF, final if lines else read_numbers(record))
     found = {"Learned numbers": table, "Course of numbers": build_history_table(lines)}
     return {name: each for name, each in found.items() if len(each)}
-
-
-def _show_notes(record: RunRecord, tracks: Sequence[Track]) -> None:
-    depends = record.config.model.attention.mixing == "differential-v2"
-    notes = (
-        SUBTRACTS if has_subtraction(record) else "",
-        DEPENDS.format(preset=record.preset) if depends else "",
-        HEADS if tracks[0].heads else "",
-    )
-    if any(notes):
-        show_finding("How to read λ here", " ".join(filter(None, notes)))
 
 
 def _describe_empty(record: RunRecord) -> tuple[str, str]:

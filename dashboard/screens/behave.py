@@ -46,14 +46,6 @@ MOST = 500
 LOOK_AGAIN = 5.0  # seconds between two checks for new counter-examples of other users
 
 
-def show_examples_link() -> None:
-    """Show a link to the user's list of counter-examples further down the page, if the list is not empty."""
-    if n := len(data.list_examples()):
-        said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
-        link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} from the class</a>'
-        st.html(f'<p class="s-cap">{link}</p>', width="content")
-
-
 def show_examples(record: RunRecord, beside: Sequence[str]) -> Tables:
     """Show the user's kept counter-examples with the predictions of runs; return the table for the export."""
     kept = data.list_examples()
@@ -153,7 +145,10 @@ def show_page() -> None:
     with below:
         beside = pick_suite(record, others)
         show_how(figures.RATES.name, str(figures.RATES.reading), str(figures.RATES.how))
-        show_examples_link()
+        if n := len(data.list_examples()):
+            said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
+            link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} from the class</a>'
+            st.html(f'<p class="s-cap">{link}</p>', width="content")
     by_name = {one.run: one for one in others}
     with place:
         shown = _run_suite(record, suite, [by_name[name] for name in beside])

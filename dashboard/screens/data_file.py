@@ -90,7 +90,6 @@ def show_upload(file: UploadedFile) -> None:
     content = file.getvalue()
 
     def store_file(config: DataConfig) -> DataConfig:
-        """Store the uploaded file in the library folder and return the data config with the path of the stored file."""
         kept = uploads.keep_file(access.get_library_folder(), file.name, content)
         return dataclasses.replace(config, name=str(kept))
 
@@ -150,7 +149,6 @@ def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], D
 
 def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     def pick_value(setting: str, names: Iterable[str], width: int, about: str, *, new: bool = False) -> str:
-        """Show the menu of a file-reading setting, such as the encoding; return the chosen option."""
         options, label = [FOUND, *names], SETTINGS[f"data.{setting}"]
         key_of = f"{setting}-{key}"
         return place.selectbox(label, options, key=key_of, width=width, help=about, accept_new_options=new) or FOUND
@@ -247,7 +245,6 @@ def _pick_columns(
     key = _make_columns_key(key, asked)
 
     def pick_column(part: str, options: list[str], found: str, about: str, **look: Any) -> str | None:
-        """Show the menu of a column, at first the one that was detected; return the chosen one."""
         widget = f"{part}-{key}"
         at = _find_place(options, found, widget)
         return place.selectbox(SETTINGS[f"data.{part}"], options, at, key=widget, help=about, width=165, **look)

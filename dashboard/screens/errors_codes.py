@@ -78,12 +78,22 @@ def _show_actions(
             on_change=_change_author,
             help="Your codes are saved under this name. Key u undoes the last change of this name",
         )
-        _offer_draw(codes, shown, keys)
+        n = min(MANY, len(keys))
+        st.button(
+            f"Code {count(n)} at random",
+            key="codes-draw",
+            disabled=n == 0,
+            on_click=partial(_draw_rows, codes, shown, keys, n),
+            help="Finish this random sample to estimate how common each code is in the selection",
+        )
         _offer_code_all(codes, shown, coded, keys)
         show_draws(shown, coded, known)
         show_history(codes, shown, coded, everything)
         _show_files(codes, shown, coded)
-        _offer_disagreed(shown, shape)
+        pair = shape.pair
+        if pair and pair["apart"]:
+            label = f"Show {plural(len(pair['apart']), 'disagreement')}"
+            st.button(label, key="codes-apart", type="tertiary", on_click=partial(_select_disagreed, shown, pair))
 
 
 def _change_author() -> None:
@@ -137,17 +147,6 @@ def _set_code_rule(name: str) -> Selection:
     return Selection((*rules, *([f"code={name}"] if name else [])), now.split)
 
 
-def _offer_draw(codes: Codes, shown: RowSelection, keys: list[str]) -> None:
-    n = min(MANY, len(keys))
-    st.button(
-        f"Code {count(n)} at random",
-        key="codes-draw",
-        disabled=n == 0,
-        on_click=partial(_draw_rows, codes, shown, keys, n),
-        help="Finish this random sample to estimate how common each code is in the selection",
-    )
-
-
 def _draw_rows(codes: Codes, shown: RowSelection, keys: list[str], n: int) -> None:
     """Draw a random sample of the selected rows for coding, and select it (widget callback)."""
     with state.store_refusal(state.CODES_REFUSED):
@@ -171,14 +170,6 @@ def _offer_code_all(codes: Codes, shown: RowSelection, coded: Annotations, keys:
                 act = partial(code_selected, codes, shown, keys, name, off=off)
                 hint = f"All {count(len(keys))} selected sentences, as one change"
                 st.button(label, key=f"codes-all-{off}", on_click=act, help=hint)
-
-
-def _offer_disagreed(shown: RowSelection, shape: CodesShape) -> None:
-    """Show a button that selects the sentences to which two annotators gave different codes, if there are any."""
-    pair = shape.pair
-    if pair and pair["apart"]:
-        label = f"Show {plural(len(pair['apart']), 'disagreement')}"
-        st.button(label, key="codes-apart", type="tertiary", on_click=partial(_select_disagreed, shown, pair))
 
 
 def _select_disagreed(shown: RowSelection, pair: dict[str, Any]) -> None:

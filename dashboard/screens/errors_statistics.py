@@ -76,7 +76,9 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
         )
     with right:
         pick_other_run(shown)
-        offer_dropout(source)
+        files = data.check_dropout(source.record, source.split).files
+        if files is not None and background_jobs.read_job(files).status != "done":
+            offer_analysis(files, "find-unsure", about=True)
     return tables
 
 
@@ -235,7 +237,14 @@ def show_label_errors(source: Source) -> Tables:
     show(DOUBTED, found, more=more, on_select=take, selection_mode="single-row")
     now = selection.get_selection(source.record)
     if now is not None and len(now) and state.get_value(state.SELECTOR, "") == ROW:
-        _show_row(source, now)
+        with st.container(key="doubted-row", horizontal=True, vertical_alignment="center", gap="medium"):
+            said = f"labelled {now.get_label(0)}" if now.get_label(0) else ""
+            st.html(
+                f'<div class="s-sel"><b>{escape(now.get_text(0))}</b> <span>{escape(said)}</span></div>',
+                width="stretch",
+            )
+            if show_inside_button(source.record):
+                selection.look_inside()
     _offer_selections(source, found)
     if twice := found["conflicts"]:
         named = "; ".join(
@@ -260,16 +269,6 @@ def _select_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
         selection.choose_sentences(source.record, [row["text"]], [row["true"]], about, at=0, by=ROW)
 
 
-def _show_row(source: Source, now: selection.SelectedTexts) -> None:
-    with st.container(key="doubted-row", horizontal=True, vertical_alignment="center", gap="medium"):
-        said = f"labelled {now.get_label(0)}" if now.get_label(0) else ""
-        st.html(
-            f'<div class="s-sel"><b>{escape(now.get_text(0))}</b> <span>{escape(said)}</span></div>', width="stretch"
-        )
-        if show_inside_button(source.record):
-            selection.look_inside()
-
-
 def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
     record, split = source.record, source.split
     likely = [row for row in found["rows"] if row["likely"]]
@@ -292,13 +291,6 @@ def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
             if n:
                 label, key = f"Select the {count(n)} {words}", f"select-doubted-{place}"
                 st.button(label, key=key, type="tertiary", on_click=choose)
-
-
-def offer_dropout(source: Source) -> None:
-    """Show the job that computes the MC-dropout error tag, or its start button; nothing if done or impossible."""
-    files = data.check_dropout(source.record, source.split).files
-    if files is not None and background_jobs.read_job(files).status != "done":
-        offer_analysis(files, "find-unsure", about=True)
 
 
 def show_filter_bar(shown: RowSelection, splits: Sequence[str]) -> None:

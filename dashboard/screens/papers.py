@@ -132,7 +132,6 @@ def _write_texts(shown: PaperTable, whole: Mapping[str, Any]) -> dict[str, tuple
     """Return the downloads that are not CSV: label → name of the file, and the function that writes it."""
 
     def write_table(form: str) -> str:
-        """Write all metrics of the table as Markdown or LaTeX."""
         rows = list(api.tabulate_rows(shown.table["rows"]))
         return api.format_grid(form, f"{shown.title}, {shown.describe()}", rows, shown.table["differs"])
 

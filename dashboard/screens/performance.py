@@ -14,7 +14,7 @@ from core.formatting import count, number
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import metrics, thresholding
-from dashboard.figures.decisions import FEW, Decision, SplitPredictions
+from dashboard.figures.decisions import FEW, Decision
 from dashboard.figures.error_rates import SAVED
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.threshold_curves import CALIBRATION, COSTS, PR, PROBABILITIES, ROC
@@ -59,15 +59,6 @@ def show_page() -> None:
     decision, matrix = _show_confusion(source)
     if record.task == "multi":
         report = parts.apply_thresholds(source, decision)
-    _show_warnings(source, report, decision)
-    tables = {**matrix, **collect_tables(_list_sections(source, decision))}
-    tables |= show_others(source, "performance", PLACED)
-    show_export_bar("performance", {**tables, "Sentences": report.examples})
-    offer_report([record.run], split)
-
-
-def _show_warnings(source: Source, report: SplitPredictions, decision: Decision) -> None:
-    """Show what changes how to read the numbers: no texts, few or shifted sentences, no answers."""
     if why := data.explain_no_texts(source.record):
         show_finding("There are no texts to read", f"{why}.")
     if len(report.examples) < FEW:
@@ -79,6 +70,10 @@ def _show_warnings(source: Source, report: SplitPredictions, decision: Decision)
         tuned = "Tuned numbers are too good here. Report those of test."
         show_finding("The thresholds were chosen on these sentences", tuned)
     show_shift(data.compare_split(source.record, source.split))
+    tables = {**matrix, **collect_tables(_list_sections(source, decision))}
+    tables |= show_others(source, "performance", PLACED)
+    show_export_bar("performance", {**tables, "Sentences": report.examples})
+    offer_report([record.run], split)
 
 
 def _list_sections(source: Source, decision: Decision) -> Sections:

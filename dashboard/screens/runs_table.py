@@ -141,7 +141,10 @@ def _offer_pages(record: RunRecord) -> None:
                 state.open_page(page)
         if record.status == "done" and not known:
             offer_speed([run], "Measure", f"measure-{run}", type="tertiary", help="Time and memory of a prediction")
-        offer_export(run, record.status)
+        if record.status in ("done", "failed", "cancelled"):
+            about = "Everything that another machine needs to show it: record, curves, weights, predictions, maps"
+            pack = partial(export_run, data.store(), run)
+            offer_download("Export · zip", pack, f"{run}.zip", "application/zip", "export-run", about)
         offer_removal(run)
 
 
@@ -186,11 +189,3 @@ def _import_run(read: Callable[[], str]) -> None:
         state.set_value(state.ARRIVED, run)
         state.clear_clicks(state.ROWS)  # the selected row number now means another run
         state.choose_run(run)
-
-
-def offer_export(run: str, status: str) -> None:
-    """Show a button that downloads a run as a zip file once its training has ended; packed on click."""
-    if status in ("done", "failed", "cancelled"):
-        about = "Everything that another machine needs to show it: record, curves, weights, predictions, maps"
-        pack = partial(export_run, data.store(), run)
-        offer_download("Export · zip", pack, f"{run}.zip", "application/zip", "export-run", about)

@@ -87,7 +87,10 @@ def _show_prediction(record: RunRecord, text: str, view: SentenceView, before: S
         with place:
             show_prediction(record, view, get_look(), before=before)
         show_true_label(record, text, view)
-        offer_keep(record, text, view)
+        icon, off = ":material/bookmark_add:", not text.strip()
+        with st.popover("Save", icon=icon, type="tertiary", key="keep", help=HELP, disabled=off):
+            if text.strip():
+                _show_form(record, text, view)
     return place
 
 
@@ -110,14 +113,6 @@ def show_true_label(record: RunRecord, text: str, view: SentenceView) -> None:
 
 
 HELP = "Save this sentence as a counter-example for the class"
-
-
-def offer_keep(record: RunRecord, text: str, view: SentenceView) -> None:
-    """Show the Keep button, which opens a form that saves the text as a counter-example."""
-    icon, off = ":material/bookmark_add:", not text.strip()
-    with st.popover("Save", icon=icon, type="tertiary", key="keep", help=HELP, disabled=off):
-        if text.strip():
-            _show_form(record, text, view)
 
 
 def _show_form(record: RunRecord, text: str, view: SentenceView) -> None:

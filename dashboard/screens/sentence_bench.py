@@ -48,7 +48,12 @@ def show_bench(source: Source) -> tuple[Tables, DeltaGenerator]:
                 st.html('<span class="s-note">layer</span>', width="content")
             choose_option(LAYER, source, plain=True)
             choose_option(MAP, source, plain=True)
-        _show_head_view(source)
+        starts = FROM.values(source)
+        if isinstance(starts, ValueRange):
+            ends = int(starts.low), int(starts.high)
+            found = st.slider(FROM.label, *ends, key=FROM.name, bind="query-params", help=FROM.about)
+            source.choices[FROM.name] = found
+        show_bare(source, HEAD_VIEW)
     with words:
         tables = show_words(source)
     return tables, right
@@ -67,15 +72,6 @@ def show_more_maps(source: Source) -> Tables:
     with right, contextlib.suppress(NotAvailable):
         show_figure(source, COEFFICIENTS)
     return {}  # the maps are in a table of the first screen
-
-
-def _show_head_view(source: Source) -> None:
-    starts = FROM.values(source)
-    if isinstance(starts, ValueRange):
-        ends = int(starts.low), int(starts.high)
-        found = st.slider(FROM.label, *ends, key=FROM.name, bind="query-params", help=FROM.about)
-        source.choices[FROM.name] = found
-    show_bare(source, HEAD_VIEW)
 
 
 def choose_target(source: Source) -> None:

@@ -63,19 +63,15 @@ def _show_section(source: Source, asked: Asked, before: str) -> None:
     show_heading(TITLE, "flip", note="after your changes" if source.edits else "", about=ABOUT)
     search = _get_search(asked)
     if search is None:
-        _offer_search(asked)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.button("Find the smallest change", key="flip-start", on_click=_begin_search, args=(asked,))
+            show_caption(OFFER)
+        show_refusal(state.FLIP_PROBLEM, "The search did not start")
     else:
         search.advance(SLICE)
         _show_progress(search) if search.running else _show_result(source, search)
     if _get_phase(search) != before:
         st.rerun()
-
-
-def _offer_search(asked: Asked) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Find the smallest change", key="flip-start", on_click=_begin_search, args=(asked,))
-        show_caption(OFFER)
-    show_refusal(state.FLIP_PROBLEM, "The search did not start")
 
 
 def _begin_search(asked: Asked) -> None:

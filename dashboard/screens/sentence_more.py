@@ -253,7 +253,6 @@ def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: S
 
 def _show_mixed_parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
     def replace_predictions(probabilities: Mapping[str, float]) -> SentenceView:
-        """Return a copy of a text's prediction view with other class probabilities."""
         return replace(view, probabilities=dict(probabilities))
 
     trained = [None] * len(now.parts) if before is None else map(replace_predictions, before.parts.values())

@@ -39,7 +39,11 @@ def _make_view(records: Sequence[RunRecord]) -> StartView:
     missing, default = state.get_value(state.MISSING, ""), choose_default_run(records)
     record = next((each for each in records if each.run == state.get_run()), None) or default
     if record is None:
-        return _explain_no_model()
+        links = _make_links()
+        action = {"text": "Train the first model", "href": links["train"]}
+        other = {"text": "Import a run", "href": links["runs"]}
+        words = {"title": "No model here yet", "text": "Train one in about a minute. Then it answers these sentences."}
+        return StartView(CLASSES, choose_unanswered(), links, state={**words, "action": action, "other": other})
     name = data.label_run(record.run)
     note = f"There is no run “{missing:.60}” here. {name} answers instead." if missing else ""
     view = StartView(record.classes, (), _make_links(record.run), record, name, note=note)
@@ -89,14 +93,6 @@ def _make_links(run: str = "", text: str = "") -> dict[str, str]:
         "sentence": ("sentence", {state.TEXT: text} if text else {}),
     }
     return {name: f"{page}?{urlencode({**kept, **more})}".rstrip("?") for name, (page, more) in pages.items()}
-
-
-def _explain_no_model() -> StartView:
-    links = _make_links()
-    action = {"text": "Train the first model", "href": links["train"]}
-    other = {"text": "Import a run", "href": links["runs"]}
-    words = {"title": "No model here yet", "text": "Train one in about a minute. Then it answers these sentences."}
-    return StartView(CLASSES, choose_unanswered(), links, state={**words, "action": action, "other": other})
 
 
 def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRecord]) -> StartView:

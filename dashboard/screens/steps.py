@@ -48,7 +48,14 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
         with st.container(key="answer"):
             show_prediction(record, view, get_look(), before=trained if edits else None)
         if view.tokens:
-            _pick_options(source)
+            found = ((option, option.values(source)) for option in (LAYER, HEAD, COMPONENT))
+            several = [option for option, values in found if isinstance(values, Sequence) and len(values) > 1]
+            if several:
+                with st.popover(
+                    ", ".join(_name_place(each, read_option(each, source)) for each in several), key="steps-place"
+                ):
+                    for option in several:
+                        choose_option(option, source)
     if edits:
         with st.container(key="steps-edited", horizontal=True, vertical_alignment="center", gap="small"):
             show_caption(f"Your changes: {edits.describe_changes()}.")
@@ -75,16 +82,6 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
         show_finding("How this text is read", note)
     tables = show_others(source, "steps", [STEPS])
     show_export_bar("steps", {"Steps": partial(build_step_table, steps), **tables}, figures=False)
-
-
-def _pick_options(source: Source) -> None:
-    """Show the menus of layer, head and map behind one button that names the chosen ones."""
-    found = ((option, option.values(source)) for option in (LAYER, HEAD, COMPONENT))
-    several = [option for option, values in found if isinstance(values, Sequence) and len(values) > 1]
-    if several:
-        with st.popover(", ".join(_name_place(each, read_option(each, source)) for each in several), key="steps-place"):
-            for option in several:
-                choose_option(option, source)
 
 
 def _name_place(option: Option, value: str) -> str:

@@ -110,7 +110,6 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     show_sections(sections)
 
     def build_full_table() -> pd.DataFrame:
-        """Return the table of all metrics of a sweep's runs, built for the export."""
         return pd.DataFrame(
             run_files.sweep_table.flatten_table(data.build_sweep_table(plan, version, (), baseline or ""))
         )

@@ -15,7 +15,7 @@ from core.runs.record import RunRecord
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.results import read_headline
-from dashboard.figures.training_curves import GRADIENTS, LAMBDAS, LEARNING, PROGRESS, describe_learning, draw_progress
+from dashboard.figures.training_curves import GRADIENTS, LEARNING, PROGRESS, describe_learning, draw_progress
 from dashboard.figures.training_log import Curves
 from dashboard.screens.train_form import show_form
 from dashboard.widgets import messages
@@ -295,7 +295,7 @@ def _describe_resume(record: RunRecord) -> str:
 
 def _show_more(record: RunRecord, curves: Curves, skipped: int) -> None:
     """Show the detailed curves, folded, and how many lines of the history are lost."""
-    figures = (LEARNING, *[LAMBDAS] * bool(curves.lambdas), *[GRADIENTS] * any(curves.norms))
+    figures = (LEARNING, GRADIENTS) if any(curves.norms) else (LEARNING,)
     show_sections({str(figure.title): partial(show_curves, record, figure, curves) for figure in figures})
     if skipped:
         left_out = "The curves leave them out; the run itself is not affected."

@@ -24,14 +24,7 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import model_plan as plan
 from dashboard.figures.model_plan import ModelDiagram
-from dashboard.widgets.fields import (
-    get_recipe,
-    pick_dataset,
-    pick_preset,
-    pick_start,
-    show_model,
-    show_recipe_switch,
-)
+from dashboard.widgets import fields as form_fields
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import as_sentence, explain_refusal, show_problem, show_refusal, show_summary
 from dashboard.widgets.options import choose_sections
@@ -69,8 +62,8 @@ def show_form(offer: Callable[[], None]) -> None:
     """
     _follow_settings()
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
-        pick_preset(MODEL, help="The Models page shows how each is built")
-        pick_dataset(more="; the Data page shows its content")
+        form_fields.pick_preset(MODEL, help="The Models page shows how each is built")
+        form_fields.pick_dataset(more="; the Data page shows its content")
         bound: dict[str, Any] = {"key": state.LENGTH, "bind": "query-params", "required": True}
         st.segmented_control("Length", list(LENGTHS), default=LENGTH, help=LENGTH_HELP, **bound)
         st.button("Start training", type="primary", on_click=_start_training, key="start")
@@ -99,7 +92,9 @@ def show_form(offer: Callable[[], None]) -> None:
         rows = count_uncut_rows(draft.config, records, counts)
         _show_plan(draft, plan.describe_size(size), plan.describe_time(time, draft.config), rows)
     show_summary(plan.describe_cost(draft.model, size, time, draft.config))
-    _show_removed_rows(draft.config)
+    with explain_refusal("This training would be refused"):
+        for note in data.describe_removed_rows(draft.config):
+            show_caption(as_sentence(note))
     _show_model(draft.config, size)
 
 
@@ -135,24 +130,6 @@ def _follow_settings() -> None:
         state.follow_switch(switch)
 
 
-def _show_removed_rows(config: RunConfig) -> None:
-    with explain_refusal("This training would be refused"):
-        for note in data.describe_removed_rows(config):
-            show_caption(as_sentence(note))
-
-
-def _show_examples_switch() -> None:
-    n = len(data.list_examples())
-    st.toggle(
-        f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
-        key=state.ALONG,
-        persist_state="session",
-        disabled=not n,
-        help="They join only the training split; no metric includes them (data.examples). "
-        + ("Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"),
-    )
-
-
 def _make_draft() -> Draft:
     """Return the training chosen in the form; SentiscopeError if it cannot be trained."""
     model = state.get_value(state.PRESET, MODEL)
@@ -184,7 +161,7 @@ def _list_defaults(along: dict[str, Any]) -> RunConfig:
 
 
 def _get_recipe() -> str:
-    return get_recipe(state.get_value(state.RECIPE, False))
+    return form_fields.get_recipe(state.get_value(state.RECIPE, False))
 
 
 def _make_settings(source: str) -> dict[str, Any]:
@@ -215,10 +192,9 @@ def show_composer(defaults: RunConfig, model: ModelConfig | None) -> None:
 
 
 def _show_model(config: RunConfig, size: Size | None) -> None:
-    """Show the composed model as a diagram and as equations."""
     vocabulary = size.vocabulary if size else config.text.max_vocab
     made = ModelDiagram(list_parts(config.model, vocabulary=vocabulary, classes=2), "composed")
-    show_model("composed", config.model, made)
+    form_fields.show_model("composed", config.model, made)
 
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
@@ -240,9 +216,17 @@ def show_settings(defaults: RunConfig) -> None:
             help="Letters, digits, dots and dashes; a taken name gets a number",
             width=360,
         )
-        pick_start(state.SETTING + START)
-        show_recipe_switch(state.RECIPE, RECIPE_MORE)
-        _show_examples_switch()
+        form_fields.pick_start(state.SETTING + START)
+        form_fields.show_recipe_switch(state.RECIPE, RECIPE_MORE)
+        n = len(data.list_examples())
+        st.toggle(
+            f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
+            key=state.ALONG,
+            persist_state="session",
+            disabled=not n,
+            help="They join only the training split; no metric includes them (data.examples). "
+            + ("Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"),
+        )
     for room, title in ROOMS.items():
         names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
         show_fields(title, [SETTINGS[name] for name in names], defaults)

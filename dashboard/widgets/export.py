@@ -128,7 +128,6 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
     bar = st.progress(0.0, "waiting for another report")
 
     def show_step(what: str, share: float | None) -> None:
-        """Show the current step and its share in the progress bar."""
         bar.progress(share or 0.0, what if share is None else f"{what}, {whole_percent(share)}")
 
     try:

@@ -33,15 +33,6 @@ def show_header(title: str, question: str, facts: Sequence[tuple[str, str]] = ()
     )
 
 
-def show_next_step(title: str, text: str, button: str, page: str, run: str) -> None:
-    """Show a suggested next step with a button that opens `page` with `run` chosen."""
-    with st.container(key="next", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.html(f'<div class="s-next"><b>{escape(title)}</b><span>{escape(text)}</span></div>', width="content")
-        chosen = (run,) if run else (state.get_run(),)
-        if st.button(button, type="primary", key="next-action", on_click=state.choose_run, args=chosen):
-            state.open_page(page)
-
-
 def show_empty(title: str, text: str, button: str, page: str) -> None:
     """Show what an empty page would contain, how to get it, and a button that leads there."""
     st.html(f'<div class="s-empty"><b>{escape(title)}</b><span>{escape(text)}</span></div>')

@@ -10,9 +10,8 @@ from core.papers.reported_results import find_counterpart
 from core.runs.record import RunRecord
 from core.training.history import History
 from dashboard.figures import lambdas
-from dashboard.figures.lambdas import Track, draw_course
+from dashboard.figures.lambdas import SMALLEST_CHANGE, Track, draw_course
 from dashboard.figures.theme import LIGHT, Look
-from dashboard.figures.training_curves import SMALLEST_CHANGE
 from dashboard.figures.training_log import Curves, build_head_lines
 
 CURVES = Curves(

@@ -9,7 +9,6 @@ from dashboard.figures.theme import Look
 from dashboard.figures.training_curves import (
     LIVE,
     describe_norms,
-    draw_lambdas,
     draw_learning,
     draw_norms,
     draw_progress,
@@ -89,26 +88,6 @@ def test_learning_curves_mark_the_lowest_loss_on_an_axis_of_full_length():
     assert early.uirevision == late.uirevision == LIVE
     assert all(not len(trace.x) for trace in empty.data)
     assert empty.layout.yaxis.range == (0, 1) and late.yaxis.range is None
-
-
-def test_lambdas_have_a_row_per_component_with_value_and_change():
-    figure = draw_lambdas(CURVES, Look())
-    titles = [note.text for note in figure.layout.annotations if note.text.startswith("λ")]
-    assert titles == [f"λ{i}{what}" for i in "₁₂" for what in ("", ", change since the start")]
-    by_axis: dict[str, list] = {}
-    for trace in figure.data:
-        by_axis.setdefault(trace.xaxis, []).append(list(trace.y))
-    assert by_axis["x"] == [[0.2, 0.25], [0.3, 0.28]]
-    assert by_axis["x2"] == [pytest.approx([0, 0.05]), pytest.approx([0, -0.02])]
-    assert by_axis["x4"] == [pytest.approx([0, 0]), pytest.approx([0, -0.05])]
-    low, high = figure.layout.yaxis.range
-    assert low < -0.15 < 0 < 0.3 < high
-
-
-@pytest.mark.parametrize(("end", "top"), [(0.21, 0.0115), (0.2, 0.00115)])
-def test_small_changes_fill_their_panel_but_tiny_ones_are_not_magnified(end, top):
-    curves = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, end)})
-    assert draw_lambdas(curves, Look()).layout.yaxis2.range == pytest.approx((-top, top))
 
 
 def test_progress_has_loss_and_lambdas_or_metric_on_axes_that_stay():
