@@ -219,7 +219,7 @@ export default function ({ data, parentElement, send }) {
     if (view.own) return make("div", { class: "hint" }, make("span", {}, "Then the model answers."), make("span", {}, keys), back());
     if (view.counting) return make("div", { class: "hint" }, hands());
     return make("div", { class: "hint" }, make("span", {}, data.state ? "Choose first." : "The model has answered. Choose first."), make("span", {}, keys),
-      button("hands", "Enter a show of hands", () => { show({ counting: true }); root.page.querySelector("input").focus(); }, { class: "link" }));
+      button("hands", "Show of hands", () => { show({ counting: true }); root.page.querySelector("input").focus(); }, { class: "link" }));
   };
 
   const predict = () => [make("h1", { class: "ask" }, view.own ? "What do you mean by it?" : data.ask), buttons(), hint()];

@@ -125,7 +125,7 @@ def test_the_first_minute_takes_two_clicks_and_words_answer_without_the_server(b
 def test_hands_are_counted_and_a_link_opens_a_sentence(page, server):
     start(page, server, "&sentence=3")
     expect(page.get_by_text("Sentence 3 of 5")).to_be_visible()
-    page.get_by_role("button", name="Enter a show of hands").click()
+    page.get_by_role("button", name="Show of hands").click()
     page.keyboard.type("18\n6\n")
     expect(page.get_by_role("button", name="negative 18 hands")).to_be_focused()
     page.keyboard.press("Enter")
