@@ -117,7 +117,7 @@ def test_the_first_minute_takes_two_clicks_and_words_answer_without_the_server(b
     expect(page.locator(".start .why")).to_contain_text("The answer flips.")
     expect(page.locator(".start .live")).to_contain_text("The answer flips.")
     page.get_by_role("button", name="Put all back").click()
-    expect(page.locator(".start h1")).to_have_text(f"It says {QUESTIONS[0].predicted}.")
+    expect(page.locator(".start h1")).to_have_text(f"The model says {QUESTIONS[0].predicted}.")
     page.context.set_offline(False)
     assert not [each for each in complaints if "ERR_INTERNET_DISCONNECTED" not in each]
 
