@@ -214,3 +214,28 @@ def read_life() -> dict[str, pd.DataFrame]:
     block = np.arange(len(rows)) // _BLOCK % _BLOCKS
     where = pd.Series(block).map(HELD).fillna(TRAIN)
     return {split: rows[where == split].reset_index(drop=True) for split in (TRAIN, VALIDATION, TEST)}
+
+
+def fill_term(template: str, term: str) -> str:
+    """Return a template with a term for a group of people in place of `{term}`, and *an* before a vowel."""
+    text = re.sub(r"\b([Aa]) (?=[AEIOUaeiou])", r"\1n ", template.replace("{term}", term))
+    return text[0].upper() + text[1:]
+
+
+def read_people() -> dict[str, pd.DataFrame]:
+    """Return train, validation and test of the data set `people`, with columns text, label, kind and term.
+
+    Each template is filled with each term, and all its sentences are in one split. Every second sentence of a neutral
+    template is positive, the others negative, so that no term tells the label.
+    """
+    groups, seen, rows = read_rows("groups.tsv"), dict.fromkeys(("negative", "neutral", "positive"), 0), []
+    for at, template in enumerate(read_rows("people.tsv")):
+        split = HELD.get(seen[template["label"]] % _BLOCKS, TRAIN)
+        seen[template["label"]] += 1
+        for place, group in enumerate(groups):
+            label = ("negative", "positive")[(at + place) % 2] if template["label"] == "neutral" else template["label"]
+            rows.append(
+                {"text": fill_term(template["template"], group["term"]), "label": label, **group, "split": split}
+            )
+    table = pd.DataFrame(rows, dtype="str")
+    return {str(split): part.drop(columns="split").reset_index(drop=True) for split, part in table.groupby("split")}
