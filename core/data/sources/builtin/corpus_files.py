@@ -225,15 +225,15 @@ def fill_term(template: str, term: str) -> str:
 def read_people() -> dict[str, pd.DataFrame]:
     """Return train, validation and test of the data set `people`, with columns text, label, kind and term.
 
-    Each template is filled with each term, and all its sentences are in one split. Every second sentence of a neutral
-    template is positive, the others negative, so that no term tells the label.
+    Each template is filled with each term, and all its sentences have one label and are in one split, so that no term
+    tells the label. Every second neutral template is positive, the others are negative.
     """
     groups, seen, rows = read_rows("groups.tsv"), dict.fromkeys(("negative", "neutral", "positive"), 0), []
     for at, template in enumerate(read_rows("people.tsv")):
         split = HELD.get(seen[template["label"]] % _BLOCKS, TRAIN)
         seen[template["label"]] += 1
-        for place, group in enumerate(groups):
-            label = ("negative", "positive")[(at + place) % 2] if template["label"] == "neutral" else template["label"]
+        for group in groups:
+            label = ("negative", "positive")[at % 2] if template["label"] == "neutral" else template["label"]
             rows.append(
                 {"text": fill_term(template["template"], group["term"]), "label": label, **group, "split": split}
             )

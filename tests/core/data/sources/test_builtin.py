@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from core.data.card import get_model_scores
 from core.data.config import DataConfig
 from core.data.load import load_dataset
-from core.data.sources import LIFE
+from core.data.sources import LIFE, PEOPLE
 from core.data.sources.builtin.corpus_files import (
     get_class_names,
     is_held_out,
@@ -23,6 +23,8 @@ from core.data.sources.builtin.corpus_files import (
     load_split,
     read_frames,
     read_life,
+    read_people,
+    read_rows,
     read_split,
 )
 from core.data.sources.builtin.generate import (
@@ -150,11 +152,24 @@ def test_the_set_life_is_balanced_and_loads_with_its_own_splits():
     assert {name: len(rows) for name, rows in found.splits.items()} == {n: len(r) for n, r in read_life().items()}
 
 
+def test_the_set_people_says_the_same_of_every_group():
+    splits, terms = read_people(), [row["term"] for row in read_rows("groups.tsv")]
+    assert len(terms) == len(set(terms)) >= 60
+    for rows in splits.values():
+        shares = rows.groupby("term")["label"].agg(lambda labels: labels.eq("positive").mean())
+        assert set(shares.index) == set(terms)
+        assert shares.nunique() == 1
+    texts = [{*rows["text"]} for rows in splits.values()]
+    assert sum(map(len, texts)) == len(set.union(*texts)) == len(terms) * len(read_rows("people.tsv"))
+    assert "An Indian woman sat beside me on the bus." in set.union(*texts)
+    assert load_dataset(DataConfig(name=PEOPLE)).classes == get_class_names(2)
+
+
 def test_no_sentence_resembles_an_evaluation_sentence():
     """They share fewer than three runs of four words, and less than half of their words."""
     judged, ours = (
         [text for name in ("everyday", "challenge") for text in read_split(name)["text"]],
-        [text for rows in read_life().values() for text in rows["text"]],
+        [text for read in (read_life, read_people) for rows in read().values() for text in rows["text"]],
     )
     assert count_shared(judged, ours, runs_of_four).max() < 3
     bags = count_shared(judged, ours, split_words)
