@@ -1,4 +1,4 @@
-"""Conversion of annotation exports to rows: Label Studio, Prodigy, doccano and the viewer of the Hugging Face hub."""
+"""Conversion of annotation exports to rows: Label Studio and doccano."""
 
 import json
 from collections import Counter
@@ -11,8 +11,6 @@ from core.data.findings import plural, shorten
 from core.exceptions import DataError
 
 _LOOKED_AT = 1_000
-_PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")
-_PRODIGY_ASIDE = (*_PRODIGY, "answer", "options", "config", "style")
 _ANNOTATIONS = ("annotations", "completions")
 _VALUES = {"choices": "choices", "rating": "rating", "number": "number"}  # Label Studio's kinds of results → key
 
@@ -21,22 +19,15 @@ Note = Callable[..., None]
 
 
 def unpack_export(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
-    """Convert the export of an annotation tool (Label Studio, Prodigy …) to table rows; return other rows unchanged.
+    """Convert the export of an annotation tool (Label Studio, doccano) to table rows; return other rows unchanged.
 
     `note` is called with kind, number and sentence of each finding; labels of spans are refused.
     """
     if not rows:
         return rows
-    first = rows[0]
     given = (isinstance(row.get(key), list) for row in rows[:_LOOKED_AT] for key in _ANNOTATIONS)
-    if isinstance(first.get("data"), dict) and any(given):
+    if isinstance(rows[0].get("data"), dict) and any(given):
         rows = _read_label_studio(rows, note, file)
-    elif "row" in first and "row_idx" in first:
-        if cut := sum(bool(row.get("truncated_cells")) for row in rows):
-            note("truncated-cells", cut, f"{plural(cut, 'row')} with cells that the viewer cut short", "warning")
-        rows = [{"row": row.get("row")} for row in rows]
-    elif "answer" in first and any(key in first for key in (*_PRODIGY, "accept")):
-        rows = _read_prodigy(rows, note, file)
     _refuse_spans(rows, file)
     return rows
 
@@ -103,22 +94,6 @@ def _read_answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
                 given = [*before, *(each for each in given if each not in before)]
             found[question] = given
     return found
-
-
-def _read_prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
-    answers = Counter(str(row.get("answer")) for row in rows)
-    if not set(answers) <= {"accept", "reject", "ignore"}:
-        return rows
-    left = len(rows) - answers["accept"]
-    others = ", ".join(f"{name} {number}" for name, number in sorted(answers.items()) if name != "accept")
-    if left == len(rows):
-        raise DataError(f"none of {plural(left, 'row')} was accepted in Prodigy ({others})", file=file)
-    if left:
-        message = f"{plural(left, 'row')} that were not accepted in Prodigy left out ({others})"
-        note("not-accepted", left, message, "warning")
-    kept = [row for row in rows if row.get("answer") == "accept"]
-    plain = [{key: each for key, each in row.items() if key not in _PRODIGY_ASIDE} for row in kept]
-    return _flatten_single(plain, ["accept"])
 
 
 def _refuse_spans(rows: list[Row], file: str) -> None:

@@ -14,7 +14,6 @@ from core.data import columns as profiles
 from core.data.cells import check_cell
 from core.data.decoding import replace_surrogates
 from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
-from core.data.parquet import apply_class_names, read_viewer_classes
 from core.exceptions import DataError
 from core.formatting import count
 
@@ -22,8 +21,8 @@ _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4  # Levels of keys that are searched for rows
 _MOST_LISTS = 50  # Lists of objects in one file, at most, that the user can choose from
 _DISTINCT = 0.5  # Share of distinct texts in each list, from which on a JSON object has a list of texts per class
-_WRAPPERS = ("row", "_source", "attributes", "fields")
-"""Keys of the inner object with the columns: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
+_WRAPPERS = ("_source", "attributes", "fields")
+"""Keys of the inner object with the columns: Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
 _BETWEEN, _LINE_END = re.compile(r"[\s,]*"), re.compile(r"[ \t,]*(?:[\r\n{]|\Z)")
 _LAST_COMMA = re.compile(r",\s*\]\s*\Z")
@@ -69,11 +68,11 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
         rows = _to_objects(rows, reading)
         seen = f"a list of {plural(len(rows), 'object')}{reading.describe_place()}"
         rows = _expand_columns(annotation_exports.unpack_export(rows, reading.add_finding, file=file), reading)
-        frame, named = apply_class_names(_build_frame(rows, file), read_viewer_classes(found[0]))
+        frame = _build_frame(rows, file)
     return RawTable(
         frame,
         reading.kind,
-        findings=(*reading.findings, *named),
+        findings=tuple(reading.findings),
         seen=seen,
         sheets=tuple(map(replace_surrogates, reading.parts)),
         sheet=replace_surrogates(reading.where),
@@ -231,8 +230,6 @@ def _choose_list(whole: Row, reading: _ReadState) -> list[Any] | None:
         return None
     if has_text(whole) and not any(has_text(rows[0]) for rows in found.values()):
         return [whole]  # one row with a list in it, such as spans
-    if "row_idx" in next((rows[0] for rows in found.values() if rows[0].get("row_idx") is not None), ()):
-        found.pop("features", None)  # the schema in an answer of the hub's viewer
     reading.parts = tuple(found)
     firsts = {path: (rows[0], *rows[0].values()) for path, rows in found.items()}
     most = max(found, key=lambda path: (any(map(has_text, firsts[path])), len(found[path])))

@@ -64,13 +64,6 @@ def read_class_names(data: bytes) -> dict[str, tuple[str, ...]]:
         return {}
 
 
-def read_viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
-    """Return column → class names from an answer of the Hugging Face hub's data viewer."""
-    features = whole.get("features") if isinstance(whole, dict) else None
-    given = [each for each in features if isinstance(each, dict)] if isinstance(features, list) else []
-    return {str(each.get("name")): names for each in given if (names := _find_class_names(each.get("type")))}
-
-
 def _find_class_names(feature: Any) -> tuple[str, ...]:
     for _ in range(_DEEPEST):
         if isinstance(feature, list) and feature:

@@ -200,18 +200,6 @@ def _class_labels(path: Path) -> None:
     pq.write_table(table.replace_schema_metadata({"huggingface": kept}), path)
 
 
-_ACCEPTED = [
-    {"text": text, "options": [{"id": "good"}, {"id": "bad"}], "accept": [label]}
-    | {"answer": "reject" if n < 6 else "accept", "_input_hash": n, "_task_hash": n}
-    for n, (text, label) in enumerate(PAIRS)
-]
-_VIEWER = {
-    "features": [{"name": "label", "type": {"names": ["bad", "good"], "_type": "ClassLabel"}}],
-    "rows": [
-        {"row_idx": n, "row": {"text": text, "label": int(label == "good")}, "truncated_cells": []}
-        for n, (text, label) in enumerate(PAIRS)
-    ],
-}
 _STUDIO = ["id,text,sentiment"]
 _STUDIO += [f'{n},{text},"{{""choices"":[""calm"",""joy""]}}"' for n, text in enumerate(texts()[:10])]
 _STUDIO += [f"{n},{text},{'joy' if n % 2 else 'calm'}" for n, text in enumerate(texts()[10:])]
@@ -260,14 +248,12 @@ SHAPES = (
     Shape("by_name.json", as_json({f"r{n}": row for n, row in enumerate(objects())})),
     Shape("split.json", as_json({"columns": ["text", "label"], "index": list(range(ROWS)), "data": PAIRS})),
     Shape("values.json", as_json([["text", "label"], *PAIRS])),
-    Shape("viewer.json", as_json(_VIEWER), found={"nested-columns": 2, "class-names": 2}),
     Shape("pretty.json", as_text("\n".join(json.dumps(row, indent=2) for row in objects()))),
     Shape("comma.json", as_text(json.dumps(objects())[:-1] + ",\n]\n")),
     Shape("nested.jsonl", as_lines(_NESTED), found={"nested-columns": 2}),
     Shape("studio.json", as_json(tasks()), label="sentiment", found={"label-studio": ROWS}),
     Shape("studio_min.json", as_json([{"text": t, "sentiment": label} for t, label in PAIRS]), label="sentiment"),
     Shape("doccano.jsonl", as_lines([{"id": 7, "text": text, "label": [label]} for text, label in PAIRS])),
-    Shape("prodigy.jsonl", as_lines(_ACCEPTED), label="accept", classes=_FEWER, found={"not-accepted": 6}),
     Shape("studio.csv", as_text("\n".join(_STUDIO)), label="sentiment", task="multi", classes={"calm": 25, "joy": 25}),
     Shape("lists_of_one.parquet", as_parquet([[label] for label in labels()])),
     Shape("label_objects.parquet", as_parquet([{"name": label, "id": 1} for label in labels()])),

@@ -251,13 +251,9 @@ def test_label_studio_annotations_give_their_first_result_and_all_its_answers(tm
     check_raises(DataError, "a list of 1 Label Studio task without an annotation", read_file, tmp_path / "a.json")
 
 
-def test_nested_archives_and_prodigy_exports_without_accepted_rows_are_refused(tmp_path):
+def test_nested_archives_are_refused(tmp_path):
     inside = gzip.compress(csv().encode(), mtime=0)
     (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
     (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
     for name in ("a.gz", "b.zip"):
         check_raises(DataError, "an archive inside an archive", inspect_file, tmp_path / name)
-    rows = [{**row, "accept": [row["label"]], "answer": "ignore", "_task_hash": 1} for row in objects()]
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(DataError, match=rf"none of {ROWS} rows was accepted in Prodigy \(ignore {ROWS}\)"):
-        inspect_file(tmp_path / "a.jsonl")
