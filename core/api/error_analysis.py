@@ -306,16 +306,6 @@ def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
     return make_verb(name)
 
 
-def print_placement(result: dict[str, Any]) -> None:
-    """Print a row for each third of the texts, and for each part of speech: how much its words matter."""
-    say(f"{result['run']}, {result['split']}: {count(result['texts'])} texts; 1 is the effect of an average word")
-    columns: dict[str, Any] = {"": "kind", "group": "group", "effect": "effect"}
-    columns |= {"interval": lambda row: write_ends((row["low"], row["high"])), "texts": "texts", "words": "words"}
-    tabulate(result["rows"], columns, "group")
-    if result["left_out"]:
-        say(f"{result['left_out']}.", head="No parts of speech: ")
-
-
 def print_shift(result: dict[str, Any]) -> None:
     """Print how well a classifier tells a split from the training data, with measures and over-represented words."""
     split, n = result["split"], result["n"]

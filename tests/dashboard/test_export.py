@@ -45,7 +45,7 @@ def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
         *("labels", "phenomena", "silhouettes-tsne", "silhouettes-umap", "token-lambda", "gates", "polarity", "sigma"),
         *("support", "branches", "numbers", "costs", "behaviour", "distance", "difference", "patching", "belief"),
         *("belief-curves", "slices", "label-errors", "map-groups", "map-layers", "shift", "shift-words"),
-        *("paper-confusion", "lexicon-effect", "placement"),
+        *("paper-confusion", "lexicon-effect"),
         *(
             f"attention-{part}"
             for part in (
