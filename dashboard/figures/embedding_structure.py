@@ -13,23 +13,20 @@ from core.error_analysis.clusters import NONE, FoundGroups, build_table
 from core.error_analysis.neighbors import LOOKED_AT, SharedNeighbors, find_neighbors, find_row, find_surrounding
 from core.error_analysis.predictions_table import PredictionTable
 from core.evaluation.intervals import compute_wilson
-from core.evaluation.projection import NEIGHBORS, Projection, ProjectionConfig
+from core.evaluation.projection import NEIGHBORS
 from core.exceptions import NotAvailable
 from core.formatting import count, number, whole_percent
 from core.models.capabilities import HEAD
 from core.runs.projections import Layers
 from core.text.graphemes import quote_text
-from dashboard.figures import embeddings
 from dashboard.figures import interval_table as columns
-from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
-from dashboard.figures.embedding_map import Floats
-from dashboard.figures.embeddings import SPACE, SentenceMap, name_map, read_map_config
+from dashboard.figures.embeddings import SPACE, read_map_config
 from dashboard.figures.figure import FREE, LONGEST, Figure, QuietOption, Source, make_interval_figure
 from dashboard.figures.filtering import ORDER, SELECT, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import Panels, make_whiskers
-from dashboard.figures.theme import Look, build_template, color_classes, spread_labels
+from dashboard.figures.subplots import make_whiskers
+from dashboard.figures.theme import Look, build_template, spread_labels
 
 LEAST = 2  # fewest sentences whose common neighbours are counted
 SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among their ten nearest", width=80)}
@@ -45,108 +42,6 @@ TRAINING_COLUMNS = {
     "text": TableColumn("Training sentence", width=380),
     "label": TableColumn("Label", width=110),
 }
-
-
-@dataclass(frozen=True)
-class Spectrum:
-    """Silhouettes of the sentences by class, in embedding space or on its map."""
-
-    title: str
-    overall: float
-    classes: tuple[tuple[str, Floats], ...]  # class name, and its silhouettes in ascending order
-
-
-def group_silhouettes(
-    made: Projection, points: pd.DataFrame, classes: Sequence[str], config: ProjectionConfig, width: int
-) -> tuple[list[Spectrum], list[int]]:
-    """Return silhouettes by class, in embedding space and on the map, with the indices of the classes that occur."""
-    labels = points["label"].to_numpy()[made.quality.rows]
-    there = [number for number, name in enumerate(classes) if (labels == name).any()]
-    titles, found = (f"original space, {width} dimensions", f"projection: {name_map(config)}"), []
-    for title, samples in zip(titles, (made.quality.space, made.quality.plane), strict=True):
-        own = tuple((classes[i], np.sort(samples[labels == classes[i]])) for i in there)
-        found.append(Spectrum(title, float(samples.mean()), own))
-    return found, there
-
-
-def build_silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
-    """Return a table of mean silhouettes: a row for each class, and a last row for all sentences."""
-    rows = [(space.title, name, len(own), float(own.mean())) for space in spaces for name, own in space.classes]
-    rows += [(space.title, "all", sum(len(own) for _, own in space.classes), space.overall) for space in spaces]
-    return pd.DataFrame(rows, columns=["space", "class", "n", "silhouette"])
-
-
-def draw_silhouettes(spaces: Sequence[Spectrum], colors: Sequence[str], look: Look) -> go.Figure:
-    """Draw silhouette plots side by side: a bar for each sentence, sorted within its class, and class means."""
-    t = look.tokens
-    figure = Panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colors), horizontal_spacing=0.06)
-    n = sum(len(samples) for _, samples in spaces[0].classes)
-    gap = max(1, round(0.06 * n))
-    for column, space in enumerate(spaces, start=1):
-        left: dict[str, Any] = {"xanchor": "left", "font": {"color": t.ink}, "row": 1, "col": column}
-        base, names, middles = 0, [], []
-        # Drawn from the bottom up, so that the first class is on top.
-        for (name, samples), color in reversed(list(zip(space.classes, colors, strict=True))):
-            heights = base + np.arange(len(samples))
-            mean, ends = float(samples.mean()), [heights[0], heights[-1]]
-            hover = f"{escape_text(name)}<br>silhouette %{{x:.3f}}<extra></extra>"
-            line = {"color": color, "width": 1, "shape": "vh"}
-            area: dict[str, Any] = {"fill": "tozerox", "mode": "lines", "line": line, "hovertemplate": hover}
-            figure.add_scatter(x=samples, y=heights, col=column, **area)
-            middle: dict[str, Any] = {"mode": "lines", "line": {"color": t.ink, "width": 2}, "hoverinfo": "skip"}
-            figure.add_scatter(x=[mean, mean], y=ends, col=column, **middle)
-            names.append(f"{escape_text(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
-            middles.append(sum(ends) / 2)
-            base += len(samples) + gap
-        for name, height in zip(names, spread_labels(middles, 0.42 * (n + gap * len(names)) / len(names)), strict=True):
-            figure.add_annotation(x=-0.99, y=height, align="left", text=name, **left)
-        figure.add_vline(x=space.overall, line={"color": t.ink, "width": 1.2, "dash": "dot"}, col=column)
-        figure.add_annotation(x=space.overall, y=base, xshift=6, text=f"all {number(space.overall)}", **left)
-        figure.add_vline(x=0, line={"color": t.ink, "width": 1}, col=column)
-    figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title="silhouette")
-    figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colors) + 1)])
-    return figure.build_figure()
-
-
-@dataclass(frozen=True)
-class MapSilhouettes:
-    """Silhouettes of the sentences of an embedding map, in embedding space and on the map."""
-
-    shown: SentenceMap
-    spaces: list[Spectrum]
-    there: list[int]  # positions of the classes that occur
-
-
-def read_silhouettes(source: Source) -> MapSilhouettes:
-    """Read how well the classes on an embedding map are separated; NotAvailable: no map, or no silhouettes."""
-    shown = source.read_once(embeddings.read_map)
-    if reason := shown.made.quality.reason:
-        raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
-    return MapSilhouettes(shown, *group_silhouettes(shown.made, shown.placed, shown.classes, shown.config, shown.width))
-
-
-def _draw_spaces(shape: MapSilhouettes, look: Look) -> go.Figure:
-    colors = color_classes(look.tokens, shape.shown.classes, ordered=shape.shown.ordered)
-    return draw_silhouettes(shape.spaces, [colors[i] for i in shape.there], look)
-
-
-SILHOUETTES = Figure(
-    "silhouettes",
-    "embeddings",
-    "Silhouette by class",
-    read_silhouettes,
-    _draw_spaces,
-    note=lambda shape: (
-        f"{name_map(shape.shown.config)}, "
-        + _write_sample_size(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))
-    ),
-    reading="One line per sentence. Below zero: closer to another class.",
-    how="(b − a) / max(a, b): a is the mean distance to the true class, b to the nearest other class (Rousseeuw 1987, "
-    "Euclidean). Solid: class mean; dotted: mean of all. If the two spaces disagree, trust the original one.",
-    options=(embeddings.METHOD, embeddings.DIMENSIONS, SPACE, embeddings.SENTENCES),
-    spread=(embeddings.METHOD,),
-    tables=lambda shape: {"Silhouettes": build_silhouette_table(shape.spaces)},
-)
 
 
 @dataclass(frozen=True)

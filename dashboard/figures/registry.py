@@ -51,7 +51,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(compare_curves.ROC, compare_curves.CALIBRATION, compare_curves.LAMBDAS),
     *(compare_sentences.MAPS, compare_curves.COST, layer_similarity.CKA),
     *(embeddings.MAP, embedding_structure.MAP_NEIGHBORS, embedding_structure.MAP_GROUPS),
-    *(embedding_structure.MAP_LAYERS, embedding_structure.SILHOUETTES),
+    embedding_structure.MAP_LAYERS,
     *(word_attributions.WORDS, attention_heads.HEADS, attention_heads.COEFFICIENTS, attention_heads.COMBINED),
     *(attention_heads.HEAD_VIEW, ablation_levers.LEVERS, interventions.LAMBDA_BENCH),
     *(attribution_comparison.METHODS, attribution_comparison.READ_NEEDED),

@@ -229,7 +229,7 @@ def strip_markdown(markdown: str) -> str:
 WITHOUT_TEXTS = frozenset(
     (
         *("metrics", "confusion", "confidence", "each-class", "labels", "roc", "pr", "calibration", "costs"),
-        *("error-tags", "map-pca", "map-tsne", "map-umap", "silhouettes-pca", "silhouettes-tsne", "silhouettes-umap"),
+        *("error-tags", "map-pca", "map-tsne", "map-umap"),
         *("learning", "course", "final-values", "numbers", "parts", "behaviour", "belief"),
         *("attention-heads", "attention-mass", "attention-distance", "attention-deviation", "attention-gates"),
         *("attention-received", "attention-importance", "attention-lambda"),

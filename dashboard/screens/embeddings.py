@@ -14,14 +14,14 @@ from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import embeddings
-from dashboard.figures.embedding_structure import MAP_COMMON, MAP_GROUPS, MAP_LAYERS, MAP_NEIGHBORS, SILHOUETTES
+from dashboard.figures.embedding_structure import MAP_COMMON, MAP_GROUPS, MAP_LAYERS, MAP_NEIGHBORS
 from dashboard.figures.embeddings import MAP, TOOLS, SentenceMap, read_map_config
 from dashboard.figures.figure import Source
 from dashboard.figures.model_plan import describe_baseline
 from dashboard.screens import embeddings_overlays as overlays
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import Tables, show_export_bar
-from dashboard.widgets.figure import show_caption, show_drawing, show_figures, show_how, show_others
+from dashboard.widgets.figure import show_caption, show_drawing, show_how, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header, show_summary
 from dashboard.widgets.options import collect_tables
 from dashboard.widgets.runs import describe_end, list_facts, require_run
@@ -132,10 +132,10 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     sections = {
         "Clusters": partial(overlays.show_groups, source, now),
         "Layers": partial(overlays.show_layers, source),
-        "Class separation": partial(_show_separation, source, shown),
+        "Class separation": partial(_show_separation, shown),
     }
     opened = collect_tables(sections)
-    placed_here = (MAP, MAP_COMMON, MAP_NEIGHBORS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
+    placed_here = (MAP, MAP_COMMON, MAP_NEIGHBORS, MAP_GROUPS, MAP_LAYERS)
     show_export_bar("map", {**tables, **opened, **show_others(source, "embeddings", placed_here)})
 
 
@@ -144,14 +144,14 @@ def _select_points(source: Source, key: str, rows: int) -> None:
     selection.choose_rows(source.record, source.split, chosen, "selected on the map", by=key)
 
 
-def _show_separation(source: Source, shown: SentenceMap) -> Tables:
+def _show_separation(shown: SentenceMap) -> Tables:
     show_stats(embeddings.compute_map_stats(shown.made, shown.config, shown.width))
     show_caption(WORTH)
-    try:
-        return show_figures(source, SILHOUETTES)
-    except NotAvailable as reason:
-        show_finding("There is no silhouette", as_sentence(reason))
-        return {}
+    if reason := shown.made.quality.reason:
+        show_finding(
+            "There is no silhouette", as_sentence(f"it compares a class with the nearest other one, and {reason}")
+        )
+    return {}
 
 
 show_page()

@@ -21,7 +21,7 @@ def opened(browser, base: str, link: str, theme: str = "light", width: int = 144
     """The page of a link once it is settled, and its errors."""
     page, complaints = visit(browser, base, theme, width)
     page.goto(f"{base}/embeddings?{RUN}&more=all&{link}")
-    see(page.get_by_role("heading", name="Silhouette by class"))
+    see(page.get_by_text("Silhouette: 1 = separate class"))
     return page, complaints
 
 

@@ -42,7 +42,7 @@ def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
     assert {path.name for path in folder.iterdir()} == {*(f"{name}.html" for name in names), "plotly.min.js"}
     assert set(result["left_out"]) == {
         *(f"map-{method}{deep}" for method in ("tsne", "umap") for deep in ("", "-3d")),
-        *("labels", "phenomena", "silhouettes-tsne", "silhouettes-umap", "token-lambda", "gates", "polarity", "sigma"),
+        *("labels", "phenomena", "token-lambda", "gates", "polarity", "sigma"),
         *("support", "branches", "numbers", "costs", "behaviour", "distance", "difference", "patching", "belief"),
         *("belief-curves", "slices", "label-errors", "map-groups", "map-layers", "shift", "shift-words"),
         *("paper-confusion", "lexicon-effect"),

@@ -10,10 +10,10 @@ from core.evaluation.projection import Projection, ProjectionConfig, Quality, es
 from core.exceptions import RunDamaged
 from core.runs.projections import Layers, LayerStage
 from core.runs.results import build_prediction_table
-from dashboard.figures import embedding_map, embedding_structure, embeddings
+from dashboard.figures import embedding_map, embeddings
 from dashboard.figures.decisions import build_points_table
 from dashboard.figures.embedding_map import PLAIN, MapOverlays, PlacedSentence, PointGroup, Shades, draw_map
-from dashboard.figures.embedding_structure import MAP_LAYERS, Depths, Spectrum, draw_depths, draw_silhouettes
+from dashboard.figures.embedding_structure import MAP_LAYERS, Depths, draw_depths
 from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
 
 CLASSES = ("negative", "positive")
@@ -104,14 +104,7 @@ def test_hover_texts_are_short_numbers_have_their_n_and_pca_axes_have_titles():
     assert embeddings.name_axes(Projection(MADE.rows, MADE.places, QUALITY), ProjectionConfig("umap", 3)) == [""] * 3
 
 
-def test_silhouettes_are_sorted_within_classes_and_are_in_the_table_of_points():
-    (space, plane), there = embedding_structure.group_silhouettes(MADE, POINTS, CLASSES, PCA, 128)
-    assert there == [0, 1] and space.title == "original space, 128 dimensions"
-    assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
-    assert plane.overall == pytest.approx(0.4)
-    table = embedding_structure.build_silhouette_table([space, plane])
-    assert table.loc[(table["class"] == "positive"), "silhouette"].tolist() == pytest.approx([0.4, 0.5])
-    assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
+def test_silhouettes_are_in_the_table_of_points():
     table = embeddings.build_point_table(MADE, POINTS)
     assert table["row"].tolist() == [0, 1, 2, 3] and table["y"].tolist() == [1, 3, 5, 7]
     assert table["silhouette_map"].isna().tolist() == [False, True, False, False]
@@ -161,19 +154,6 @@ def test_texts_are_escaped_and_the_typed_sentence_cannot_be_selected():
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
     assert mark.customdata is None
-
-
-def test_silhouettes_show_all_samples_with_means_and_the_first_class_on_top():
-    classes = (("neg", np.array([-0.5, 0.5])), ("pos", np.array([0.2, 0.4, 0.6])))
-    both = [Spectrum("space", 0.24, classes), Spectrum("map", 0.3, classes)]
-    figure = draw_silhouettes(both, ["#111111", "#222222"], Look())
-    below, _, above, mean = figure.data[:4]
-    assert list(below.x) == [0.2, 0.4, 0.6] and below.line.color == "#222222"
-    assert list(above.x) == [-0.5, 0.5] and min(above.y) > max(below.y)
-    assert list(mean.x) == [0.0, 0.0]
-    words = {"space", "map", "all 0.240", "all 0.300", "neg <b>0.000</b><br>n = 2", "pos <b>0.400</b><br>n = 3"}
-    assert {note.text for note in figure.layout.annotations} == words
-    assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
 
 
 def test_search_finds_the_rows_of_the_filter_and_gives_them_rings():
