@@ -148,9 +148,7 @@ def _show_separation(shown: SentenceMap) -> Tables:
     show_stats(embeddings.compute_map_stats(shown.made, shown.config, shown.width))
     show_caption(WORTH)
     if reason := shown.made.quality.reason:
-        show_finding(
-            "There is no silhouette", as_sentence(f"it compares a class with the nearest other one, and {reason}")
-        )
+        show_finding("There is no silhouette", as_sentence(reason))
     return {}
 
 

@@ -38,7 +38,7 @@ def test_pca_is_shown_at_once_with_both_silhouettes_and_their_n(app, runs):
     for said in ("PCA, 2-D", "n = 16", "Silhouette, 16-D original", "Only 16 sentences"):
         assert said in shown
     assert "of 16 sentences there are no groups to look for" in shown
-    assert [button.label for button in app.get("download_button")] == ["Points · CSV", "Silhouettes · CSV"]
+    assert [button.label for button in app.get("download_button")] == ["Points · CSV"]
 
 
 def test_colorings_of_the_map_are_listed_once(app, runs, monkeypatch):
