@@ -89,7 +89,6 @@ REQUESTED = "requested-run"
 NAME = "train-name"
 SETTING = "setting-"  # prefix of a setting: key of its field
 PROBLEM = "train-problem"
-REPLAY = "replay-"  # prefix of a run: the epoch up to which its curves are drawn
 CANCELLING = "train-cancelling"  # the run that is being cancelled
 ROWS = "runs-table"
 SAID = "said"  # values cached for this rerun of the page

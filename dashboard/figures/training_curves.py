@@ -83,17 +83,16 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
         figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": color})
 
 
-def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go.Figure:
-    """Draw a training for a room: loss, and λ by layer or the validation metric; `whole` sets the axes."""
-    whole = whole or curves
+def draw_progress(curves: Curves, look: Look) -> go.Figure:
+    """Draw a training for a room: loss, and λ by layer or the validation metric."""
     t, wide = look.tokens, look.scale_size(3)
-    figure = Panels(look, [["loss", "λ by layer" if whole.lambdas else f"validation {curves.metric}"]], height=340)
+    figure = Panels(look, [["loss", "λ by layer" if curves.lambdas else f"validation {curves.metric}"]], height=340)
     figure.add_scatter(x=curves.step, y=curves.loss, mode="lines", line={"color": t.right, "width": wide / 2})
     line, dots = {"color": t.accent, "width": wide}, {"size": look.scale_size(8)}
     figure.add_scatter(x=curves.epoch, y=curves.validation_loss, mode="lines+markers", line=line, marker=dots)
     _name_lines(figure, curves, look)
-    if whole.lambdas:
-        layers = max(layer for layer, _ in whole.lambdas) + 1
+    if curves.lambdas:
+        layers = max(layer for layer, _ in curves.lambdas) + 1
         ends = list(curves.lambdas.items())
         heights = spread_labels([values[-1] for _, values in ends], 0.03)
         for ((layer, i), values), height in zip(ends, heights, strict=True):
@@ -103,15 +102,15 @@ def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go
             figure.add_annotation(
                 x=curves.lambda_step[-1], y=height, text=label, xanchor="left", xshift=6, font={"color": t.ink}, col=2
             )
-        span = [0.0, 0.5, *(value for values in whole.lambdas.values() for value in values)]
+        span = [0.0, 0.5, *(value for values in curves.lambdas.values() for value in values)]
         figure.update_yaxes(range=[min(span) - 0.02, max(span) + 0.02], row=1, col=2)
     else:
         figure.add_scatter(
             x=curves.epoch, y=curves.validation_metric, mode="lines+markers", line=line, marker=dots, col=2
         )
-        figure.update_yaxes(range=[min([0.5, *whole.validation_metric]) - 0.01, 1.01], row=1, col=2)
+        figure.update_yaxes(range=[min([0.5, *curves.validation_metric]) - 0.01, 1.01], row=1, col=2)
     figure.update_xaxes(range=[0, curves.epochs * NAMES], title="epoch", tickvals=_list_epoch_ticks(curves.epochs))
-    figure.update_yaxes(range=[0, max([1.0, *whole.loss[:20]])], row=1, col=1)
+    figure.update_yaxes(range=[0, max([1.0, *curves.loss[:20]])], row=1, col=1)
     figure.update_layout(uirevision=LIVE)
     return figure.build_figure()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.data.dataset import Task
@@ -50,14 +50,6 @@ class Curves:
     lambda_step: tuple[float, ...] = ()
     lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
     """(layer from 0, component from 1) → λ at each `lambda_step`; component 0 has no λ."""
-
-    def cut_at(self, end: float) -> Curves:
-        """Return the curves up to an epoch, which may be a fraction."""
-        n, ended, moved = (sum(x <= end for x in each) for each in (self.step, self.epoch, self.lambda_step))
-        lengths = {"step": n, "loss": n, "norms": n, "epoch": ended, "lambda_step": moved}
-        lengths |= dict.fromkeys(("validation_loss", "validation_metric", "validation_range"), ended)
-        lambdas = {place: values[:moved] for place, values in self.lambdas.items() if moved}
-        return replace(self, lambdas=lambdas, **{name: getattr(self, name)[:end] for name, end in lengths.items()})
 
 
 def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:

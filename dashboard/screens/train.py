@@ -15,7 +15,7 @@ from core.runs.record import RunRecord
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.results import read_headline
-from dashboard.figures.training_curves import GRADIENTS, LEARNING, PROGRESS, describe_learning, draw_progress
+from dashboard.figures.training_curves import GRADIENTS, LEARNING, PROGRESS, describe_learning
 from dashboard.figures.training_log import Curves
 from dashboard.screens.train_form import show_form
 from dashboard.widgets import messages
@@ -229,7 +229,8 @@ def show_outcome(record: RunRecord) -> None:
         _offer_next(record)
         _offer_form()
     if curves.loss:
-        st.fragment(_show_replay)(record.run)
+        show_drawing(PROGRESS.draw(curves, get_look()), PROGRESS.name, str(PROGRESS.reading))
+        show_caption(f"{describe_learning(curves)} {PROGRESS.reading}")
         _show_more(record, curves, skipped)
         show_export_bar("train", LEARNING.build_tables(curves))
     elif record.status == "done":
@@ -266,23 +267,6 @@ def _offer_next(record: RunRecord) -> None:
         if data.has_checkpoint(record.run):
             word, about = "Resume", "Continues from its last checkpoint"
         st.button(word, "go-on", about, partial(_resume_run, record.run), icon=":material/play_arrow:")
-
-
-def _show_replay(run: str) -> None:
-    """Show the curves of an ended training up to a step, which a slider and two buttons choose."""
-    curves, _ = data.read_curves(data.store().read(run))
-    key, steps = f"{state.REPLAY}{run}", list(curves.step)
-    end = state.get_value(key, steps[-1])
-    place = steps.index(end) if end in steps else len(steps) - 1
-    shown = curves.cut_at(steps[place])
-    show_drawing(draw_progress(shown, get_look(), curves), PROGRESS.name, str(PROGRESS.reading))
-    with st.container(key="replay", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.select_slider("Epoch", steps, steps[-1], format_func=lambda epoch: number(epoch, 2), key=key)
-        following = steps[min(place + 1, len(steps) - 1)]
-        last = place + 1 == len(steps)
-        st.button("Next step", "replay-next", on_click=state.set_value, args=(key, following), disabled=last)
-        st.button("Reset", "replay-reset", "Before the training", state.set_value, (key, steps[0]))
-    show_caption(f"{describe_learning(shown)} {PROGRESS.reading}")
 
 
 def _describe_resume(record: RunRecord) -> str:

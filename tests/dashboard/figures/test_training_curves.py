@@ -53,7 +53,7 @@ def test_history_is_converted_to_curves_over_epochs():
 def test_gradient_norms_are_drawn_with_their_median_and_told():
     rows = [step(n, 0, grad_norm=norm) for n, norm in ((1, 0.5), (2, 4.0), (3, None), (4, 1.0))]
     curves = build_curves(History(rows, 0), epochs=1, metric="accuracy", steps=4)
-    assert curves.norms == (0.5, 4.0, None, 1.0) and curves.cut_at(0.5).norms == (0.5, 4.0)
+    assert curves.norms == (0.5, 4.0, None, 1.0)
     figure = draw_norms(curves, Look())
     assert figure.data[0].y == curves.norms and figure.layout.yaxis.type == "log"
     assert [shape.y0 for shape in figure.layout.shapes] == [1.0]
@@ -90,13 +90,7 @@ def test_learning_curves_mark_the_lowest_loss_on_an_axis_of_full_length():
     assert empty.layout.yaxis.range == (0, 1) and late.yaxis.range is None
 
 
-def test_progress_has_loss_and_lambdas_or_metric_on_axes_that_stay():
-    early = CURVES.cut_at(1.0)
-    assert (early.step, early.epoch, early.validation_loss) == ((0.5, 1.0), (1.0,), (0.55,))
-    assert early.lambdas == CURVES.lambdas and CURVES.cut_at(0.5).lambdas[0, 1] == (0.2,) and CURVES.cut_at(9) == CURVES
-    whole, part = draw_progress(CURVES, Look()).layout, draw_progress(CURVES.cut_at(0.5), Look(), CURVES).layout
-    axes = ("xaxis", "yaxis", "xaxis2", "yaxis2")
-    assert [part[name].range for name in axes] == [whole[name].range for name in axes]
+def test_progress_has_loss_and_lambdas_or_metric():
     found = lines(draw_progress(CURVES, Look()))
     assert found["x", CURVES.step] == CURVES.loss and ("x2", CURVES.lambda_step) in found
     assert lines(draw_progress(replace(CURVES, lambdas={}), Look()))["x2", CURVES.epoch] == CURVES.validation_metric

@@ -20,7 +20,6 @@ from core.runs.configuration import configure
 from core.runs.store import RunStore, get_own_process
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.training_curves import LIVE
 
 pytestmark = pytest.mark.slow
 APP = Path(dashboard.__file__).parent / "app.py"
@@ -217,18 +216,6 @@ def test_settings_stay_while_their_fields_are_folded(opened):
 def test_name_that_is_no_setting_in_a_link_is_reported(opened):
     app = opened(model="vanilla", set="training.sed=1")
     assert "It is ignored: training.sed." in words(app) and not any("sed" in part for part in command(app))
-
-
-def test_ended_training_can_be_stepped_through_and_reset(opened, runs):
-    app = opened(run="finished", view="run")
-    curves, _ = data.read_curves(RunStore(runs).read("finished"))
-    end = f"Epoch {curves.epochs} of {curves.epochs}: the training loss is "
-    assert end in words(app) and app.button(key="replay-next").disabled
-    assert "Epoch 1 of" in words(press(app, "replay-reset")) and end not in words(app)
-    press(app, "replay-next")
-    assert app.session_state[f"{state.REPLAY}finished"] == curves.step[1]
-    drawn = next(each["data"][0] for each in pages.charts(app) if each["layout"].get("uirevision") == LIVE)
-    assert drawn["x"] == list(curves.step[:2])
 
 
 def test_training_names_the_number_of_its_sentences_before_its_first_step(opened, runs):
