@@ -162,10 +162,10 @@ export default function ({ data, parentElement, send }) {
     const said = classes[question.predicted], meant = classes[label()], right = view.pick === label();
     const fooled = question.predicted !== label(), bad = make("span", { class: "bad" }, "Fooled.");
     const truth = data.writer ? `The writer means ${meant}.` : `The true label is ${meant}.`;
-    if (view.own) return fooled ? [bad, ` The model says ${said}. You mean ${meant}.`] : [`Not fooled. The model says ${said}, as you do.`];
-    if (fooled && right) return [bad, ` The model says ${said}. You were right.`];
-    if (fooled) return [view.pick === question.predicted ? `The model says ${said}, and so did you. ${truth}` : `The model says ${said}. ${truth}`];
-    return [right ? `The model says ${said}. You were both right.` : `The model says ${said} and is right. This one fooled you.`];
+    if (view.own) return fooled ? [bad, ` It says ${said}. You mean ${meant}.`] : [`Not fooled. It says ${said}, as you do.`];
+    if (fooled && right) return [bad, ` It says ${said}. You were right.`];
+    if (fooled) return [view.pick === question.predicted ? `It says ${said}, and so did you. ${truth}` : `It says ${said}. ${truth}`];
+    return [right ? `It says ${said}. You were both right.` : `It says ${said} and is right. This one fooled you.`];
   };
   const reason = (question) => {
     const { words, answer } = read(question), { effects, predicted, subset } = question;
@@ -219,7 +219,7 @@ export default function ({ data, parentElement, send }) {
     if (view.own) return make("div", { class: "hint" }, make("span", {}, "Then the model answers."), make("span", {}, keys), back());
     if (view.counting) return make("div", { class: "hint" }, hands());
     return make("div", { class: "hint" }, make("span", {}, data.state ? "Choose first." : "The model has answered. Choose first."), make("span", {}, keys),
-      button("hands", "Enter a show of hands", () => { show({ counting: true }); root.page.querySelector("input").focus(); }, { class: "link" }));
+      button("hands", "Show of hands", () => { show({ counting: true }); root.page.querySelector("input").focus(); }, { class: "link" }));
   };
 
   const predict = () => [make("h1", { class: "ask" }, view.own ? "What do you mean by it?" : data.ask), buttons(), hint()];

@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 NO_SHARES = ("lambda", "silhouette")
 """Metrics of which a hundredth is no point."""
 COUNTED = {AGREES: ("agrees", "agree"), DIFFERS: ("differs", "differ"), BETTER: ("is " + BETTER, "are " + BETTER)}
-COUNTED |= {INCONCLUSIVE: ("is inconclusive", "are inconclusive"), ONE_SEED: ("has one seed", "have one seed")}
+COUNTED |= {INCONCLUSIVE: ("inconclusive",) * 2, ONE_SEED: ("has one seed", "have one seed")}
 """Verdict → what one result does, and several."""
 BOXED = 5
 """Fewest results of a box."""

@@ -30,7 +30,7 @@ def show_page() -> None:
     ]
     show_drawing(Component("lessons", {"lessons": rows}, Look()), "lessons", "")
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
-        st.html("Save as an HTML file that works offline:", width="content")
+        st.html("Save for offline use:", width="content")
         for number, (name, lesson) in enumerate(LESSONS.items(), start=1):
             write = partial(lambda name: build_document(name, data.read_lesson(name)), name)
             file = f"sentiscope-lesson-{name}.html"

@@ -135,10 +135,10 @@ def test_a_student_tries_five_sentences_and_saves_one_that_fools_the_model(brows
         expect(page.get_by_label("Your sentence")).to_be_focused()
         hand.write(text)
         hand.press("Enter", "ArrowLeft" if meant == "negative" else "ArrowRight")
-        expect(verdict).to_have_text(re.compile(r"^(Not fooled|Fooled)\. The model says (negative|positive)"))
+        expect(verdict).to_have_text(re.compile(r"^(Not fooled|Fooled)\. It says (negative|positive)"))
         fooled = verdict.inner_text().startswith("Fooled")
         outcomes.append(fooled)
-        assert fooled == (f"The model says {meant}" not in verdict.inner_text())
+        assert fooled == (f"It says {meant}" not in verdict.inner_text())
         if fooled and not saved:
             hand.button(re.compile("^Save this sentence"))
             expect(page.locator(".start .count")).to_contain_text("1 saved.")

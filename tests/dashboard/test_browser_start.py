@@ -71,7 +71,7 @@ def test_a_class_plays_to_the_result_with_keys_alone(browser, server, width, hei
         shown.append(measure(page))
         page.keyboard.press(KEY[question.label])
         expect(page.locator(".start .bar")).to_have_attribute("aria-label", re.compile("negative 0.*positive 0"))
-        assert verdict(page).startswith("The model says" if question.right else "Fooled."), question.text
+        assert verdict(page).startswith("It says" if question.right else "Fooled."), question.text
         lead = question.text[slice(*question.words[question.effects.index(max(question.effects))])]
         without = "Without it," if len(question.flip) == 1 else "Without “"
         reason = page.locator(".start .why").inner_text()
@@ -117,7 +117,7 @@ def test_the_first_minute_takes_two_clicks_and_words_answer_without_the_server(b
     expect(page.locator(".start .why")).to_contain_text("The answer flips.")
     expect(page.locator(".start .live")).to_contain_text("The answer flips.")
     page.get_by_role("button", name="Put all back").click()
-    expect(page.locator(".start h1")).to_have_text(f"The model says {QUESTIONS[0].predicted}.")
+    expect(page.locator(".start h1")).to_have_text(f"It says {QUESTIONS[0].predicted}.")
     page.context.set_offline(False)
     assert not [each for each in complaints if "ERR_INTERNET_DISCONNECTED" not in each]
 
@@ -125,7 +125,7 @@ def test_the_first_minute_takes_two_clicks_and_words_answer_without_the_server(b
 def test_hands_are_counted_and_a_link_opens_a_sentence(page, server):
     start(page, server, "&sentence=3")
     expect(page.get_by_text("Sentence 3 of 5")).to_be_visible()
-    page.get_by_role("button", name="Enter a show of hands").click()
+    page.get_by_role("button", name="Show of hands").click()
     page.keyboard.type("18\n6\n")
     expect(page.get_by_role("button", name="negative 18 hands")).to_be_focused()
     page.keyboard.press("Enter")
@@ -151,7 +151,7 @@ def test_somebody_says_what_they_mean_and_saves_what_fools_the_model(page, serve
     expect(page.locator(".start .bar")).to_have_count(0)  # first what is meant
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".start h1")).to_have_text("Fooled. The model says negative. You mean positive.")
+    expect(page.locator(".start h1")).to_have_text("Fooled. It says negative. You mean positive.")
     check_places([before, measure(page)])
     page.get_by_role("button", name="Save this sentence").click()
     expect(page.get_by_role("button", name="Saved")).to_have_attribute("aria-disabled", "true")
@@ -170,7 +170,7 @@ def test_somebody_says_what_they_mean_and_saves_what_fools_the_model(page, serve
     page.get_by_role("button", name="Try another").click()
     page.keyboard.type(f"{SPEAKS}\n")
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".start h1")).to_have_text("Not fooled. The model says negative, as you do.")
+    expect(page.locator(".start h1")).to_have_text("Not fooled. It says negative, as you do.")
     page.get_by_role("button", name="Back to the sentences").click()
     expect(page.get_by_text("Sentence 1 of 5")).to_be_visible()
     for number in range(4):

@@ -57,7 +57,7 @@ def test_files_that_are_no_suite_are_refused_with_the_place(content, said):
 
 def test_suites_with_too_many_cases_are_refused_before_prediction(monkeypatch):
     monkeypatch.setattr("core.behavioral_tests.suite.MOST_CASES", 1)
-    two = ONE.replace("texts: [x]", "texts: [x, y]")
+    two = f"{ONE}\n{ONE.replace('one', 'two')}"
     with pytest.raises(DataError, match="it comes to more than 1 cases; take some tests out, or lower their `most`"):
         parse_suite(f"name: a\ntests:\n{two}".encode(), "my.yaml")
 
@@ -102,7 +102,7 @@ SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for
     ],
 )
 def test_suites_that_exceed_the_memory_are_refused_early(monkeypatch, slots, texts, said):
-    monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_CHARACTERS", 90_000)
+    monkeypatch.setattr("core.behavioral_tests.suite.MOST_CHARACTERS", 90_000)
     monkeypatch.setattr("core.behavioral_tests.suite_reader.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
     one = f"{{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
     check_raises(DataError, said, parse_suite, f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")

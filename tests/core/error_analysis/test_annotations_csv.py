@@ -118,7 +118,6 @@ def clock(monkeypatch):
     """Make every change a second later than the one before."""
     seconds = iter(range(60))
     monkeypatch.setattr(annotation_store, "get_timestamp", lambda: f"2026-01-01T00:00:{next(seconds):02}+00:00")
-    monkeypatch.setattr("core.error_analysis.codebook.get_timestamp", annotation_store.get_timestamp)
 
 
 @pytest.mark.slow
