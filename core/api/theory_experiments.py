@@ -72,7 +72,7 @@ def _describe_result(name: str, found: Mapping[str, Any]) -> str:
     windows = max(value for model, value in last.items() if model.startswith("window"))
     return (
         f"At {found['lengths'][-1]} words the transformer gets {whole_percent(last['transformer'])} right and the LSTM "
-        f"{whole_percent(last['LSTM'])}; windows guess ({whole_percent(windows)})."
+        f"{whole_percent(last['LSTM'])}; models of a window guess ({whole_percent(windows)})."
     )
 
 

@@ -152,7 +152,7 @@ class SuiteAnswers(Analysis[list[list[float]]]):
         "Test the model",
         "Testing the model",
         "The model could not be tested",
-        "The model reads all texts of this suite. It takes up to some minutes; the result is stored.",
+        "The model reads all texts of this suite. This may take a few minutes; the result is stored.",
     )
 
     @classmethod

@@ -39,7 +39,7 @@ def describe_entropy(found: Row) -> str:
     sharpest = min(rows, key=lambda row: row["value"])
     mean = sum(row["value"] for row in rows) / len(rows)
     untrained = sum(row["control"]["untrained"]["value"] for row in rows) / len(rows)
-    said = f"Heads have {whole_percent(mean)} of maximum entropy (untrained: {whole_percent(untrained)})"
+    said = f"Attention has {whole_percent(mean)} of maximum entropy on average (untrained: {whole_percent(untrained)})"
     least = f"{name_part(sharpest)}, {whole_percent(sharpest['value'])}"
     return f"{said}. 100 % is uniform attention. Most focused: {least}."
 
@@ -75,8 +75,8 @@ def describe_distance(found: Row) -> str:
         outside = sum(row["outside"] for row in pairs)
         mean = sum(row["value"] for row in pairs) / len(pairs)
         return (
-            f"{count(outside)} of {count(len(pairs))} pairs of component maps differ more than both controls, "
-            f"exchanged texts and an untrained model (mean distance {number(mean, 2)} of 1)."
+            f"{count(outside)} of {count(len(pairs))} pairs of component maps differ more than in both "
+            f"controls (exchanged texts; an untrained model). Mean distance: {number(mean, 2)} (0 to 1)."
         )
     rows = _select(found["distance"], "tokens")
     if not rows:

@@ -30,7 +30,7 @@ def build_content(store: RunStore) -> LessonContent:
     ends = {name: number(shares[-1], 2) for name, shares in means.items()}
     lost = next(n for n, share in zip(lengths, means["window of 8"], strict=True) if share < FOUND)
     first, second = ("“{}” “{}”".format(*pair["texts"]) for pair in pairs)
-    ask = "What does TF-IDF say to the second?"
+    ask = "What does TF-IDF predict for the second?"
     return LessonContent(
         options=OPTIONS,
         questions=(
@@ -40,7 +40,7 @@ def build_content(store: RunStore) -> LessonContent:
         stages=(
             LessonStage(
                 f"Two sentences have the same words. {ask}",
-                f"To the first it says {said}. The writer of the second means {classes[0]}.",
+                f"For the first it predicts {said}. The second is {classes[0]}.",
                 "Reveal",
             ),
             LessonStage(
@@ -56,7 +56,7 @@ def build_content(store: RunStore) -> LessonContent:
             ),
             LessonStage(
                 f"Again the same words. {ask}",
-                f"To the first it says {again}.",
+                f"For the first it predicts {again}.",
                 finding="The same again. No training can change that.",
                 reason=f"Counts have no order. The transformer says {read_again}.",
             ),
@@ -72,10 +72,10 @@ def build_content(store: RunStore) -> LessonContent:
             "found": FOUND,
         },
         tasks=(
-            f"{first} TF-IDF says {said} to the first. And to the second? Why?",
+            f"{first} TF-IDF predicts {said} for the first. And for the second? Why?",
             "Count each word in both sentences. What do you notice?",
             "From how many words on does a window of 8 only guess? Why?",
-            f"{second} TF-IDF says {again} to the first. And to the second?",
+            f"{second} TF-IDF predicts {again} for the first. And for the second?",
         ),
         answers=(
             f"The same: {said}.",

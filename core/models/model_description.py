@@ -73,7 +73,7 @@ def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
     weights = EquationLine(
         rf"{'A_{n}' if part.components > 1 else 'A'} = "
         rf"\operatorname{{softmax}}_{{{formula.seen}}}\Big({content}{formula.added}\Big)",
-        f"How much token i reads token j, by the content of both{' and what is added' if formula.added else ''}.",
+        f"How much token i attends to token j, by the content of both{' and what is added' if formula.added else ''}.",
     )
     defined = (line for term in attention.terms for line in term.lines)
     return EquationLine(rf"\mathrm{{out}} = {formula.norm}{inner}", formula.words), weights, *defined, *lines

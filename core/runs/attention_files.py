@@ -131,7 +131,7 @@ class WordEffects(AttentionAnalysis):
         "Rank words",
         "Deleting one word at a time",
         "Words could not be ranked",
-        f"Predicts up to {SILENCED} texts again without each of their words. Takes up to a minute.",
+        f"Predicts up to {SILENCED} texts again, each time with one word deleted. Takes up to a minute.",
     )
 
     def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class PartEffects(AttentionAnalysis):
         "Does it matter?",
         "Switching off all parts of a kind",
         "The effect could not be measured",
-        "Predicts up to 500 texts with every λ, gate, lexical term and head switched off. Takes some seconds.",
+        "Predicts up to 500 texts with one kind of part changed at a time, such as every λ at 0. Takes seconds.",
     )
 
     def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:

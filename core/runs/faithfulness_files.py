@@ -53,7 +53,7 @@ class BeliefFiles(Analysis[Belief]):
         "Measuring",
         "Faithfulness could not be measured",
         "Whether effects are evidence is measured on 200 validation sentences, once for each run and method. "
-        "Deletion takes half a minute, all methods some minutes. You may leave the page or close the tab.",
+        "Deletion takes half a minute, all methods a few minutes. You may leave the page or close the tab.",
     )
 
     @classmethod

@@ -195,7 +195,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     }));
   };
   const legend = (detail) => {
-    if (!detail?.words) return make("div", { class: "legend" }, data.without || (detail ? "" : "reading \u2026"));
+    if (!detail?.words) return make("div", { class: "legend" }, data.without || (detail ? "" : "computing word effects \u2026"));
     const [from, to] = detail.ends, stops = detail.ramp.map((colour, i) => `${colour} ${(100 * i) / detail.ramp.length}% ${(100 * (i + 1)) / detail.ramp.length}%`);
     return make("div", { class: "legend", title: detail.full }, `effect ${from}`, make("i", { style: `background:linear-gradient(90deg,${stops.join(",")})` }), to,
       detail.unknown ? make("span", { class: "frame" }, "not in the vocabulary") : null);

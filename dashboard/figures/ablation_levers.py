@@ -128,7 +128,7 @@ def describe_factors(shown: Levers) -> Iterator[Cells]:
     """Yield two sliders as plain data: a factor on all λ (map weights) not set by hand, and one on lexicon effects."""
     span, factor, lexical = {"low": 0.0, "step": STEP, "learned": 1.0}, shown.edits.factor, shown.edits.lexical
     if shown.curves:
-        about = {"label": "all λ ×", "about": "factor on every λ that is not set by hand, trained at 1"}
+        about = {"label": "scale all λ", "about": "factor on every λ that is not set by hand, trained at 1"}
         curve = _describe_curve(shown, shown.curves.curves[-1])
         yield {"part": "l", **about, **span, "high": LARGEST, "value": factor, "moved": factor != 1, "curve": curve}
     if shown.allowed.lexical == "add":

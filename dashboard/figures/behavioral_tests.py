@@ -82,7 +82,11 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
     behind = [f"Failure rate: {join_names(rates)}."] if rates else []
     if still_open := len(kinds["open"]):
-        are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
+        are = (
+            "is inconclusive: its interval includes the limit of"
+            if still_open == 1
+            else "are inconclusive: their intervals include the limit of"
+        )
         behind.append(f"{count(still_open)} {are} {whole_percent(TOLERATED)}.")
     return said, " ".join([*behind, *_describe_differences(behaved)])
 
@@ -107,9 +111,8 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
             if rate["consistency"]:
                 sets[name][0] += rate["consistency"]["right"]
                 sets[name][1] += rate["consistency"]["groups"]
-    told = [f"{count(right)} by {behaved.label_run(name)}" for name, (right, groups) in sets.items() if groups]
-    groups = max((groups for _, groups in sets.values()), default=0)
-    return f"Contrast sets with every sentence right, of {count(groups)}: {', '.join(told)}." if told else ""
+    told = [f"{count(right)} of {count(n)} ({behaved.label_run(name)})" for name, (right, n) in sets.items() if n]
+    return f"Contrast sets fully correct: {', '.join(told)}." if told else ""
 
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:

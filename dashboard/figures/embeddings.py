@@ -111,7 +111,7 @@ SENTENCES = QuietOption(
     "rows",
     "Sentences",
     lambda source: ["1000", str(ROWS), "10000"],
-    "A seeded sample with the class shares of the split; ten thousand take some minutes",
+    "A seeded sample with the class shares of the split; ten thousand take a few minutes",
     usual=lambda source: str(ROWS),
 )
 COLOR = QuietOption("colour", "Colour", lambda source: source.reader.list_colorings(source.record, source.split))

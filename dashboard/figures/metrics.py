@@ -161,7 +161,7 @@ def describe_errors(matrix: ConfusionMatrix) -> str:
         return f"All {count(n)} sentences are right."
     cells = [(int(counts[i, j]), i, j) for i in range(len(names)) for j in range(len(names)) if i != j and counts[i, j]]
     most = sorted(cells, key=lambda cell: -cell[0])[:2]
-    named = ", ".join(f"{count(n)} {names[i]} predicted {names[j]}" for n, i, j in most)
+    named = ", ".join(f"{count(n)} {names[i]} predicted as {names[j]}" for n, i, j in most)
     head = f"{count(wrong)} of {count(n)} {'is' if wrong == 1 else 'are'} wrong"
     return f"{head}: {named}{', and others' if len(cells) > len(most) else ''}."
 

@@ -184,7 +184,7 @@ def summarize_baselines(rows: Sequence[Row]) -> str:
     ours, reported = (sum(row["baseline"] > row[name] for row in known) for name in ("ours", "reported"))
     if not known:
         return "TF-IDF has no number to compare here."
-    return f"TF-IDF beats {ours} of our {len(known)} means and {reported} of {len(known)} reported numbers."
+    return f"TF-IDF beats {ours} of our {len(known)} mean scores and {reported} of {len(known)} reported ones."
 
 
 DIFFERENCES = Figure(

@@ -82,7 +82,7 @@ def _show_model(name: str, sizes: model_plan.Sizes) -> dict[str, Table]:
     nearest = find_nearest(name, preset_catalog.list_preset_settings())
     differs = f"differs from {nearest} in {plural(len(preset_catalog.compare_presets(name, nearest)), 'setting')}."
     has, own = f"has {count(parameters)} parameters", model != PRESETS[name].model
-    show_summary(f"As trained in this run it {has}. Its preset {differs}" if own else f"{name} {has} and {differs}")
+    show_summary(f"In this run {name} {has}. Its preset {differs}" if own else f"{name} {has} and {differs}")
     of_run = " Layers, heads and widths are those of this run." if own else ""
     show_model(f"parts-{name}", model, made, f"{PRESETS[name].line} Parameters for {sizes.words}.{of_run}")
     return dict(model_plan.DIAGRAM.build_tables(made))

@@ -436,7 +436,7 @@ def _offer_measurement(source: Source, measured: set[str]) -> None:
         if not measured:
             show_start_button(single, "measure-deletion", f"Measure {SHOWN}")
         show_start_button(every, "measure-all")
-        again = "Takes some minutes. You may leave the page or close the tab."
+        again = "Takes a few minutes. You may leave the page or close the tab."
         show_caption(again if measured else every.offer.takes)
 
 

@@ -13,12 +13,12 @@ from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption
 from dashboard.widgets.messages import as_sentence, show_finding, show_header, show_problem, show_summary
 
-LABELS = {"markov": "First and last word", "memorise": "By heart", "kernel": "Kernel smoother"}
+LABELS = {"markov": "First and last word", "memorise": "Memorisation", "kernel": "Kernel smoother"}
 """Experiment → its button, in order."""
 WRONG = "The paper is wrong about RNNs"
 WHY = (
     "Section III.C calls an RNN a finite-order Markov model, and section VI.A says that it must fail. An LSTM carries "
-    "the first word in its state: a finite state is no bounded window. Only windows fail here."
+    "the first word in its state, which is not a window of fixed length. Only windows and TF-IDF fail here."
 )
 
 

@@ -94,7 +94,7 @@ def test_layers_are_read_in_the_background_and_the_page_is_accessible(browser, s
 def test_theory_opens_from_papers_and_is_accessible(page, server):
     page.goto(f"{server}/papers?paper=sentiformer&run=finished")
     page.get_by_role("link", name="Experiments on its theory").click()
-    labels = {"memorise": "By heart", "kernel": "Kernel smoother", "markov": "First and last word"}
+    labels = {"memorise": "Memorisation", "kernel": "Kernel smoother", "markov": "First and last word"}
     for experiment, label in labels.items():
         page.get_by_role("radio", name=label).or_(page.get_by_role("button", name=label)).first.click()
         page.wait_for_url(re.compile(f"experiment={experiment}"))

@@ -125,7 +125,7 @@ def test_false_positive_rates_of_tfidf_do_not_count_as_better_when_higher():
     rows = [
         {"metric": name, "baseline": 30.0, "ours": 20.0, "reported": 20.0} for name in ("accuracy", "confusion_fpr")
     ]
-    assert figures.summarize_baselines(rows) == "TF-IDF beats 1 of our 1 means and 1 of 1 reported numbers."
+    assert figures.summarize_baselines(rows) == "TF-IDF beats 1 of our 1 mean scores and 1 of 1 reported ones."
 
 
 def test_figure_5_is_a_matrix_of_reported_shares_and_ours(app):

@@ -68,12 +68,12 @@ def test_rows_are_sorted_by_failure_rate_and_mark_sure_results(behaved):
 def test_summary_counts_names_and_reports_differences_between_runs(behaved):
     said, behind = behavior.summarize_rates(behaved)
     assert said == "deep passes 1 of 3 capabilities, but fails negation."
-    assert behind == ("Failure rate: 100 %. 1 is undecided: its interval includes 30 %. It differs from bag on words.")
+    assert behind == (
+        "Failure rate: 100 %. 1 is inconclusive: its interval includes the limit of 30 %. It differs from bag on words."
+    )
     alone = behavior.BehaviorResults({"good": judged("good", set())}, "good")
     assert behavior.summarize_rates(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
-    assert (
-        behavior.count_contrast_sets(behaved) == "Contrast sets with every sentence right, of 1: 1 by deep, 1 by bag."
-    )
+    assert behavior.count_contrast_sets(behaved) == "Contrast sets fully correct: 1 of 1 (deep), 1 of 1 (bag)."
     found = [behavior.join_names(list("abcde")[:n]) for n in (0, 1, 2, 3, 5)]
     assert found == ["", "a", "a and b", "a, b and c", "a, b, c and 2 more"]
 
