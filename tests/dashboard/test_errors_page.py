@@ -153,18 +153,18 @@ def test_tags_of_other_runs_are_shown_and_missing_ones_explained(app):
     page = whole(pages.opened(app, "errors", run="one", more="all", select="all"))
     page = picked(None)
     assert not any(value.startswith("tag=models") for value in tags())
-    assert "models disagree – no model is chosen above" in words(page)
+    assert "No tag “models disagree”: no model is chosen above" in words(page)
     assert "No tag “seeds disagree”: no other seed of this model" in words(page)
     page = picked("high")
-    assert tags()["tag=models disagree with high"] == 5 and "models disagree –" not in words(page)
+    assert tags()["tag=models disagree with high"] == 5 and "No tag “models disagree”" not in words(page)
     page = picked("low")
     assert tags()["tag=models disagree with low"] == 10 and "tag=models disagree with high" not in tags()
     page = picked(None)
-    assert "models disagree – no model is chosen above" in words(page)
+    assert "No tag “models disagree”: no model is chosen above" in words(page)
     answering(store, "seed", right_where(np.arange(60) > 12, labels), rows, training__seed=7)
     forget("_list_seeds")
     page = whole(page.run())
-    assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
+    assert tags()["tag=seeds disagree"] == 3 and "No tag “seeds disagree”" not in words(page)
 
 
 def nearly() -> None:

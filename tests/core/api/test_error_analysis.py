@@ -125,14 +125,14 @@ def test_python_accepts_a_single_rule_and_rows_follow_the_chosen_order(place, cl
 def test_slices_are_saved_listed_used_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
     [one] = cli.json("slices", "three", "--save", "bad ones", "--where", "true=bad")["slices"]
-    assert (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["true=bad"], "true bad")
+    assert (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["true=bad"], "label bad")
     inside = cli.json("errors", "three", "--slice", "bad ones", "--where", "wrong")
     assert inside["where"] == ["true=bad", "wrong"] and [row["true"] for row in inside["rows"]] == ["bad", "bad"]
     assert cli.json("errors", "three", "--slice", "bad ones")["selected"]["n"] == 20
     assert one["lacks"].startswith("No sentence of it is good, so its recall is undefined.")
     printed = " ".join(cli("slices", "three")[1].split())
     low, high = one["intervals"]["f1_macro"]
-    assert f"20 10.0 % 2.8 to 30.1 +5.0 0.474 ({low:.3f} to {high:.3f}) true bad" in printed
+    assert f"20 10.0 % 2.8 to 30.1 +5.0 0.474 ({low:.3f} to {high:.3f}) label bad" in printed
     assert f"bad ones: {one['lacks']}" in printed
     assert "three bad" in cli("slices", "three", "--rename", "bad ones", "three bad")[1]
     assert cli("slices", "three", "--rename", "bad ones", "x")[0] == 2
