@@ -46,7 +46,7 @@ def test_all_pages_show_the_run_and_explain_differences(app, runs, page, said):
 def test_performance_page_is_about_one_label_and_its_threshold(app, runs):
     opened(app, "performance", rule="loud", split="test", more="all")
     shown = words(app)
-    assert "Per label" in shown and "not loud predicted loud" in shown
+    assert "Per label" in shown and "not loud predicted as loud" in shown
     assert "Accuracy is not defined: a sentence may have several labels" in shown
     assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
     assert app.slider(key="limit").value == 0.5
