@@ -40,7 +40,7 @@ def theory(
         from the hull of the values). The others: as their functions in `core.papers.theory`.
     """
     if name not in QUESTIONS:
-        raise InputError(f"there is no theory {name!r:.60}; choose one of {', '.join(QUESTIONS)}")
+        raise InputError(f"there is no experiment {name!r:.60}; choose one of {', '.join(QUESTIONS)}")
     if name == "kernel":
         from core.papers.theory import compare_with_kernel
         from core.runs.load import load_run

@@ -88,7 +88,7 @@ ENCODERS = {
 
 
 def read_annotations(file: Path) -> list[dict[str, str]]:
-    """Read the rows of a Parquet or Label Studio file as column → text; DataError names what is wrong in which row."""
+    """Read the rows of a Parquet or Label Studio file as column → text; DataError names a wrong row and its field."""
     if file.suffix.lower() == ".parquet":
         frame = sandbox.read_cells(file).fillna("")
         return [{str(name): str(cell) for name, cell in row.items()} for row in frame.to_dict("records")]

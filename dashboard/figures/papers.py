@@ -28,7 +28,7 @@ from dashboard.figures.theme import SYMBOLS, Look, Tokens, blend_colors
 
 Row = Mapping[str, Any]
 NO_SHARES = ("lambda", "silhouette")
-"""Metrics of which a hundredth is no point."""
+"""Metrics that are no shares, so their differences are not in points."""
 COUNTED = {AGREES: ("agrees", "agree"), DIFFERS: ("differs", "differ"), BETTER: ("is " + BETTER, "are " + BETTER)}
 COUNTED |= {INCONCLUSIVE: ("inconclusive",) * 2, ONE_SEED: ("has one seed", "have one seed")}
 """Verdict → what one result does, and several."""

@@ -323,7 +323,7 @@ def list_compared(source: Source) -> list[str]:
     return found
 
 
-OTHER_RUN = Option("deviation-of", "Compare with", list_compared, "Another run whose maps of these texts are stored")
+OTHER_RUN = Option("deviation-of", "Compare with", list_compared, "Another run with stored maps of as many texts")
 
 
 def read_deviation(source: Source) -> SplitAttention:
@@ -590,7 +590,7 @@ def build_effects_table(shown: SplitAttention) -> IntervalTable:
         (
             columns.name("what", "Changed", "what", "16rem", what="what", edit="edit"),
             columns.interval(
-                "accuracy", "accuracy", mark, partial(make_axis, zero=0.0, signed=True), accuracy="accuracy"
+                "accuracy", "accuracy difference", mark, partial(make_axis, zero=0.0, signed=True), accuracy="accuracy"
             ),
             columns.count("changed", "answers changed", "changed", "9rem"),
             CSV,

@@ -20,7 +20,7 @@ SHOWN = 14
 
 
 def _draw_kernel(found: Found, look: Look) -> go.Figure:
-    """Draw the gates, and for each head the kernel of the first token as bars beside the model's attention as rings."""
+    """Draw the gates, and for each head the kernel of the first token (bars) and the model's attention (rings)."""
     t, size = look.tokens, look.scale_size
     tokens = [f"{place}. {token}" for place, token in enumerate(map(escape_text, found["tokens"][:SHOWN]), 1)]
     kernel, weights, maps = (np.array(found[key])[:, 0, :SHOWN] for key in ("kernel", "weights", "maps"))
@@ -130,7 +130,7 @@ MARKOV = _make_figure(
     note=lambda found: f"mean of {len(found['seeds'])} seeds, {found['seconds']:.0f} s on one core",
     reading="Texts that end with “good”: positive if the first word is “not”. Dashed: guessing.",
     how="A text is positive if its first word is *not* and its last is *good* (section III.C, Proposition 2). "
-    "The four cases are equally frequent; *not* and *good* also stand in between, where they mean nothing. A "
+    "The four cases are equally frequent; *not* and *good* also occur in between, where they mean nothing. A "
     "window of k words is a Markov model of that order. Each point is a training on fresh texts.",
     tables=lambda found: {"Accuracy": pd.DataFrame(tabulate_markov(found)), "Trainings": pd.DataFrame(found["rows"])},
 )

@@ -24,7 +24,7 @@ from dashboard.widgets.messages import show_finding, show_problem
 from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.progress import offer_analysis
 
-PLACED: tuple[Figure[Any], ...] = (COURSE, SHARES, FINAL, NUMBERS_OF)
+PLACED: tuple[Figure[Any], ...] = (EFFECTS_OF_PARTS, COURSE, SHARES, FINAL, NUMBERS_OF)
 """Figures of this section."""
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
@@ -75,6 +75,7 @@ def show_effects(source: Source) -> dict[str, Table]:
         offer_analysis(PartEffects.from_run(data.store(), source.record.run, source.split), EFFECTS_OF_PARTS.name)
         return {}
     show_finding(str(EFFECTS_OF_PARTS.title), describe_effects({"effects": shown.found}))
+    show(EFFECTS_OF_PARTS, shown)
     return {**EFFECTS_OF_PARTS.build_tables(shown)}
 
 

@@ -154,7 +154,7 @@ def has_pieces(trained: SentenceView) -> bool:
 
 
 def show_unknown_words(trained: SentenceView) -> Tables:
-    """Show the pieces, character n-grams, that stand for each unknown word."""
+    """Show the pieces (character n-grams) that replace each unknown word."""
     assert trained.pieces is not None
     there = [place for place, missing in enumerate(trained.unknown) if missing]
     show_caption(PIECES)

@@ -68,7 +68,7 @@ class WordPlacement(SplitAnalysis[dict[str, Any]]):
 
 
 def find_places(words: int) -> list[str]:
-    """Return the third of a text in which each of its words stands."""
+    """Return for each word of a text the third that it is in."""
     return [PLACES[min(2, int(3 * (place + 0.5) / words))] for place in range(words)]
 
 
