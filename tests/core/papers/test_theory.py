@@ -141,5 +141,5 @@ def test_what_has_no_kernel_is_refused():
 
 
 def test_a_mistyped_name_lists_all():
-    with pytest.raises(InputError, match="no theory 'turing'; choose one of kernel, memorise, markov"):
+    with pytest.raises(InputError, match="no experiment 'turing'; choose one of kernel, memorise, markov"):
         sentiscope.theory("turing")
