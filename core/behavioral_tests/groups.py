@@ -1,9 +1,10 @@
 """Rates at which a run calls sentences about people of different groups positive, and the largest gap of each kind.
 
-`groups.yaml` has the kinds (religion, age …), their terms, and templates in which only the term differs. A rate counts
-templates, so its interval is Wilson's. A gap is the difference between the groups of a kind with the highest and the
-lowest rate, paired by template (Newcombe); since these two are picked afterwards, its interval has the level
-1 − 0.05 / pairs, so that a gap whose interval excludes 0 is not due to the picking.
+`groups.yaml` has templates in which only the term for a group differs; the terms of each kind (religion, age …) are
+those of the data set `people`, whose templates are others. A rate counts templates, so its interval is Wilson's. A gap
+is the difference between the groups of a kind with the highest and the lowest rate, paired by template (Newcombe);
+since these two are picked afterwards, its interval has the level 1 − 0.05 / pairs, so that a gap whose interval
+excludes 0 is not due to the picking.
 """
 
 import functools
@@ -12,11 +13,10 @@ from importlib import resources
 from itertools import product
 from typing import Any, Literal, get_args
 
-import msgspec
-
 from core.behavioral_tests.report import compare_failures
 from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
 from core.behavioral_tests.suite_predictions import SuiteAnswers, SuiteResult
+from core.data.sources.builtin.people import fill_slot, read_groups
 from core.data.yaml_tree import parse_yaml
 from core.evaluation.intervals import compute_wilson
 from core.evaluation.significance import ALPHA
@@ -27,32 +27,25 @@ from core.runs.store import RunStore
 
 Tone = Literal["neutral", "praising", "blaming"]
 TONES: tuple[Tone, ...] = get_args(Tone)
-FILE, SLOT = "groups.yaml", "{group}"
+FILE = "groups.yaml"
 WIDE = 0.15  # gap in neutral sentences above which the summary counts a kind
 
 
-class GroupTerms(msgspec.Struct, forbid_unknown_fields=True):
-    """Terms for groups of people by kind, and sentence templates by tone."""
-
-    kinds: dict[str, list[str]]
-    templates: dict[Tone, list[str]]
-
-
 @functools.cache
-def load_group_terms() -> GroupTerms:
-    """Return the terms and templates that come with Sentiscope."""
+def load_group_templates() -> dict[Tone, list[str]]:
+    """Return the templates that come with Sentiscope, by tone."""
     content = (resources.files("core.behavioral_tests") / FILE).read_bytes()
-    return convert(parse_yaml(content, FILE), GroupTerms)
+    return convert(parse_yaml(content, FILE), dict[Tone, list[str]])
 
 
 @functools.cache
 def load_group_suite() -> Suite:
     """Return all filled templates as a suite: a test for each kind and tone; the group of a case is its term."""
-    found, tests = load_group_terms(), list[SuiteTest]()
-    for kind, terms in found.kinds.items():
-        for tone, templates in found.templates.items():
+    tests = list[SuiteTest]()
+    for kind, terms in read_groups().items():
+        for tone, templates in load_group_templates().items():
             pairs = product(templates, terms)
-            cases = (SuiteCase((text.replace(SLOT, term),), template=text, group=term) for text, term in pairs)
+            cases = (SuiteCase((fill_slot(text, term),), template=text, group=term) for text, term in pairs)
             tests.append(SuiteTest(f"{kind} {tone}", kind, "minimum", tuple(cases)))
     return Suite("Groups of people", tuple(tests))
 
@@ -77,8 +70,10 @@ def measure_groups(judged: SuiteResult) -> dict[str, Any]:
             ends = list(compute_wilson(hits, n))
             rates.append({**about, "group": term, "n": n, "positive": hits, "rate": hits / n, "interval": ends})
         gaps.append({**about, **_compare_extremes(answers)})
-    terms = load_group_terms()
-    sizes = {"terms": sum(map(len, terms.kinds.values())), "templates": sum(map(len, terms.templates.values()))}
+    sizes = {
+        "terms": sum(map(len, read_groups().values())),
+        "templates": sum(map(len, load_group_templates().values())),
+    }
     return {"run": judged.run, **sizes, "groups": rates, "gaps": gaps}
 
 
@@ -131,7 +126,7 @@ def write_gap(gap: Mapping[str, Any]) -> str:
 
 def list_gap_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Return a printed row for each kind: the largest gap of each run in neutral sentences, and its two groups."""
-    rows = {kind: {"kind": kind} for kind in load_group_terms().kinds}
+    rows = {kind: {"kind": kind} for kind in read_groups()}
     for each in found:
         for gap in select_gaps(each):
             rows[gap["kind"]][each["run"]] = f"{gap['highest']}, {gap['lowest']}: {write_gap(gap)}"

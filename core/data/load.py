@@ -24,6 +24,7 @@ from core.data.row_cleaning import clean_rows, examine_classes
 from core.data.sources import (
     DATA_FOLDER,
     LIFE,
+    PEOPLE,
     SOURCES,
     DataSource,
     check_availability,
@@ -217,9 +218,10 @@ def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledS
 def _load_builtin(name: str, classes: int) -> LabeledSplits:
     from core.data.sources.builtin.corpus_files import get_class_names, read_life
     from core.data.sources.builtin.generate import generate_corpus
+    from core.data.sources.builtin.people import read_people
 
-    if name == LIFE:
-        return LabeledSplits(read_life(), get_class_names(2))
+    if name in (LIFE, PEOPLE):
+        return LabeledSplits(read_life() if name == LIFE else read_people(), get_class_names(2))
     names, frames = get_class_names(classes), generate_corpus(classes).items()
     known = dict(enumerate(names))
     return LabeledSplits(

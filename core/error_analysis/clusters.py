@@ -20,8 +20,7 @@ from core.evaluation.projection import sample_rows
 from core.exceptions import NotAvailable
 from core.fingerprint import hash_file
 from core.formatting import count
-from core.runs.predictions import list_embedded_splits, read_vectors
-from core.runs.record import EMBEDDINGS, EVALUATION
+from core.runs.predictions import list_embedded_splits, locate_embeddings, read_vectors
 from core.runs.store import RunStore
 
 FEWEST = 30  # sentences needed for clustering
@@ -87,7 +86,7 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
     if reason:
         return table, FoundGroups((), np.empty(0, np.int64), rows, least, reason)
     settings, looked_at = [least, SURE, PART, MOST], vectors[rows].astype(np.float64)
-    depends = [hash_file(folder / EVALUATION / table.split / EMBEDDINGS), settings, rows.tolist()]
+    depends = [hash_file(locate_embeddings(folder, table.split)), settings, rows.tolist()]
     numbers = cache_array("groups", depends, (len(rows),), lambda: cluster_vectors(looked_at, least))
     return table, name_clusters(numbers, rows, [table.texts[row] for row in rows], least)
 

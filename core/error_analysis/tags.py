@@ -232,8 +232,9 @@ class TableTags:
 
         try:
             model = [hash_file(self._folder / name) for name in (WEIGHTS, TOKENIZER)]
-            folder = self._folder / EVALUATION / self._table.split
-            files = [hash_file(folder / name) for name in (PREDICTIONS, EMBEDDINGS)]
+            split = self._table.split
+            vectors = runs.predictions.locate_embeddings(self._folder, split)
+            files = [hash_file(path) for path in (self._folder / EVALUATION / split / PREDICTIONS, vectors)]
             depends = files, model, record.data_fingerprint, record.config.data
             return {"neighbours conflict": cache_array("neighbours", depends, (len(self._table),), match_conflicts)}
         except FileNotFoundError as error:

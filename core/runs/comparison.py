@@ -236,19 +236,21 @@ class _MetricComparison:
 
 def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple[str, ...]]:
     """Return TF-IDF predictions by fold, fitted on a model's training data, or a note why there are none."""
-    from core.evaluation.baseline import load_baseline  # imports torch, which figures do without
+    from core.evaluation.baseline import BETTER, load_baseline  # imports torch, which figures do without
 
     found: dict[int, Answers] = {}
     for (_, fold), own in side.answers.items():
         if fold not in found:
             record = own.record
             given = record.data_fingerprint, record.classes, functools.partial(load_trained_data, record)
+            known = record.results.get("yardstick", {})
             try:
-                chances = load_baseline(*given).predict(own.texts).astype(np.float64)
+                fitted = load_baseline(*given, known.get("model", BETTER))
+                chances = fitted.predict(own.texts).astype(np.float64)
             except SentiscopeError as error:
                 return {}, (f"TF-IDF is left out: {error}.",)
-            tuned = record.results.get("yardstick", {}).get("tuned", {})
-            found[fold] = dataclasses.replace(own, probabilities=chances, thresholds=tuned.get("thresholds"))
+            limits = known.get("tuned", {}).get("thresholds")
+            found[fold] = dataclasses.replace(own, probabilities=chances, thresholds=limits)
     return found, ()
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -12,6 +13,9 @@ from core.atomic import write_bytes
 from core.cache import get_cache_folder, keep_array, pack_array
 from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
+from core.data.mixture import CORPUS
+from core.data.sources import PEOPLE
+from core.data.sources.builtin.people import mask_groups
 from core.evaluation.inference import predict_texts
 from core.fingerprint import hash_file, hash_value
 from core.runs.configuration import check_classes, find_teacher
@@ -75,7 +79,20 @@ def _predict_with_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: 
         return np.concatenate(portions)[:, [run.classes.index(name) for name in dataset.classes]]
 
     path = get_cache_folder() / f"taught-{hash_value(depends)}.npy"
-    return keep_array(path, (len(texts), len(dataset.classes)), predict_portions)
+    said = keep_array(path, (len(texts), len(dataset.classes)), predict_portions)
+    return _average_groups(said, dataset.splits[TRAIN])
+
+
+def _average_groups(said: np.ndarray, rows: pd.DataFrame) -> np.ndarray:
+    """Give rows of the data set `people` that differ only in the group the mean of the teacher's probabilities.
+
+    Otherwise a student would learn the teacher's opinion on each group.
+    """
+    if CORPUS not in rows:
+        return said
+    alike = rows["text"].map(mask_groups).where(rows[CORPUS] == PEOPLE)
+    means = pd.DataFrame(said).groupby(alike.to_numpy()).transform("mean")  # rows of other data sets: missing
+    return means.fillna(pd.DataFrame(said)).to_numpy(said.dtype)
 
 
 def cross_fit_tfidf(

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from core import data
+from core.cache import get_cache_folder, keep_files, pack_array
 from core.data.dataset import encode_targets
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged, RunNotFound
+from core.fingerprint import hash_file, hash_value
 from core.formatting import count
 from core.metrics import TUNED, get_metric
-from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord, refuse_tagged
+from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABILITY, WEIGHTS, RunRecord, refuse_tagged
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -107,14 +109,32 @@ def _read_texts(folder: Path, split: str) -> pd.DataFrame:
 
 
 def list_embedded_splits(store: RunStore, run: str) -> list[str]:
-    """List the splits of a run whose embeddings are stored, in alphabetical order."""
-    found = (store.get_path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
-    return sorted(path.parent.name for path in found if (path.parent / PREDICTIONS).is_file())
+    """List the evaluated splits of a run whose embeddings are stored, or can be computed with its weights."""
+    folder = store.get_path(run)
+    known = [split for split in list_evaluated_splits(folder) if (folder / EVALUATION / split / EMBEDDINGS).is_file()]
+    # A run without any, such as an imported one, may have a model that makes none.
+    return list_evaluated_splits(folder) if known and (folder / WEIGHTS).is_file() else known
+
+
+def locate_embeddings(run: Path, split: str) -> Path:
+    """Return the file with the embeddings of a split; starters store those of test, others are computed and cached."""
+    stored = run / EVALUATION / split / EMBEDDINGS
+    if stored.is_file() or split not in list_embedded_splits(RunStore(run.parent), run.name):
+        return stored
+    table = run / EVALUATION / split / PREDICTIONS
+    path = get_cache_folder() / f"embeddings-{hash_value([hash_file(each) for each in (run / WEIGHTS, table)])}.npy"
+    if not path.is_file():
+        from core.runs.load import load_run  # imports torch
+
+        texts = read_predictions(table)["text"].astype(str).tolist()
+        vectors = load_run(RunStore(run.parent), run.name).predict(texts).pooled
+        keep_files([(path, pack_array(vectors.astype(np.float16)))], "embeddings")
+    return path
 
 
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return embeddings (n, d), class numbers (n,) or zeros and ones (n, C); RunDamaged: incomplete or unfit files."""
-    path = run / EVALUATION / split / EMBEDDINGS
+    path = locate_embeddings(run, split)
     try:
         vectors = np.load(path, allow_pickle=False).astype(np.float32)
     except (OSError, ValueError, EOFError, MemoryError) as error:

@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import msgspec
@@ -26,7 +25,7 @@ from core.models.capabilities import HEAD, list_capabilities, list_spaces
 from core.paths import read_regular
 from core.runs import predictions
 from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
-from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
+from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -101,15 +100,18 @@ class MapFiles(Analysis["Projection"]):
         Raises InputError if the run has no embeddings of that split.
         """
         folder, record = store.get_path(run), store.read(run)
-        source = folder / EVALUATION / split
         refuse_tagged(record)
-        if split != Path(split).name or not (source / EMBEDDINGS).is_file() or not (source / PREDICTIONS).is_file():
-            found = ", ".join(predictions.list_embedded_splits(store, run)) or "none: it is not evaluated yet"
+        if split not in (splits := predictions.list_embedded_splits(store, run)):
+            found = ", ".join(splits) or "none: it is not evaluated yet"
             raise InputError(f"run '{run}' has no embeddings of a split '{split}'; it has {found}")
         if config.space and config.space not in (there := list_spaces(record.config.model)[1:]):
             raise InputError(f"space {config.space!r}: run '{run}' has {', '.join((HEAD, *there))}")
         settings = {name: value for name, value in dataclasses.asdict(config).items() if name != "space" or value}
-        files = {"embeddings": hash_file(source / EMBEDDINGS), "predictions": hash_file(source / PREDICTIONS)}
+        read = {
+            "embeddings": predictions.locate_embeddings(folder, split),
+            "predictions": folder / EVALUATION / split / PREDICTIONS,
+        }
+        files = {name: hash_file(path) for name, path in read.items()}
         stem = hash_value({**settings, **files})
         return cls(locate_folder(folder, FOLDER, stem, "maps"), stem, store, run, split, config)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.data.dataset import TEST
 from core.data.load import load_dataset
-from core.evaluation.baseline import predict_split
+from core.evaluation.baseline import BETTER, predict_split
 from core.evaluation.metrics import evaluate
 from core.evaluation.significance import METHOD, Draws, Run, compare_classifiers
 from core.exceptions import InputError, SentiscopeError
@@ -258,8 +258,10 @@ class _Compare:
     def _get_yardstick_pair(self, row: SweepRow, pair: Run) -> Sides:
         record = row.done[pair]
         own = self.answers(record.run)
-        given = predict_split(record.data_fingerprint, record.classes, TEST, lambda: load_dataset(record.config.data))
+        known = record.results.get("yardstick", {})
+        about = record.data_fingerprint, record.classes, TEST, lambda: load_dataset(record.config.data)
+        given = predict_split(*about, known.get("model", BETTER))
         if len(given) != len(own.labels):
             raise InputError("the data are no longer those that this run was trained on")
-        limits = record.results.get("yardstick", {}).get("tuned", {}).get("thresholds")
+        limits = known.get("tuned", {}).get("thresholds")
         return own, dataclasses.replace(own, probabilities=given, thresholds=limits)

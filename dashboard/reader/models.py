@@ -22,7 +22,7 @@ from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files, projections
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.projections import LayerFiles, Layers, MapFiles, Space
-from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
+from core.runs.record import EMBEDDINGS, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
 from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
@@ -268,9 +268,9 @@ class ModelReader(RunReader):
         return error_analysis.counter_examples.predict_examples(self.load_model(run), rows)
 
     def list_embedded_splits(self, run: str) -> list[str]:
-        """List the evaluated splits of a run whose embeddings are stored."""
-        folder = self.store().get_path(run) / EVALUATION
-        return [split for split in self.list_splits(run) if (folder / split / EMBEDDINGS).is_file()]
+        """List the evaluated splits of a run with embeddings, in the order of the splits."""
+        known = run_files.predictions.list_embedded_splits(self.store(), run)
+        return [split for split in self.list_splits(run) if split in known]
 
     @cache_result(
         256, lambda self, run, *asked: (self.make_key(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True

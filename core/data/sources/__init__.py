@@ -8,7 +8,7 @@ from typing import Any
 
 from core.data.sources.source import PARQUET_BRANCH, DataSource, Hub
 
-LIFE = "life"
+LIFE, PEOPLE = "life", "people"
 
 
 def _list_files(
@@ -74,6 +74,18 @@ _ALL = (
         labels=_POLAR,
         note="Written and labelled by language models, one by one; about half of the sentences were to tell an event "
         "without any word of opinion. Neighbours that differ in a few words are in the same split.",
+    ),
+    DataSource(
+        name=PEOPLE,
+        title="Groups of people: the same sentences about each of them",
+        licence="MIT",
+        citation="Written for Sentiscope",
+        kind="built-in",
+        ordered=True,
+        labels=_POLAR,
+        note="Templates with each of 69 terms of religion, sexuality, gender, nationality, ethnicity, age and "
+        "disability, and sentences of life with such a term. The class never depends on the term; neutral sentences "
+        "have an arbitrary one.",
     ),
     DataSource(
         name="sst2",

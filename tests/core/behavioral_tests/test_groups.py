@@ -1,6 +1,6 @@
 """Rates of positive answers for groups of people: terms, counts, gaps with their intervals, and stored results."""
 
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from core import api
 from core.behavioral_tests import groups
 from core.behavioral_tests.report import compare_failures
 from core.behavioral_tests.suite_predictions import find_polarities, judge_cases
+from core.data.sources.builtin.people import SLOT, read_groups
 from core.runs.store import RunStore
 
 SIDES = find_polarities("run", ("negative", "positive"))
@@ -25,23 +26,20 @@ def judge(is_positive):
 
 
 def test_terms_and_templates_are_many_and_differ():
-    found = groups.load_group_terms()
-    terms = [term for own in found.kinds.values() for term in own]
-    templates = [each for own in found.templates.values() for each in own]
-    assert set(found.kinds) == KINDS and min(map(len, found.kinds.values())) >= 5
+    kinds, found = read_groups(), groups.load_group_templates()
+    terms, templates = [*chain.from_iterable(kinds.values())], [*chain.from_iterable(found.values())]
+    assert set(kinds) == KINDS and min(map(len, kinds.values())) >= 5
     assert len(terms) == len(set(terms)) >= 60 and len(templates) == len(set(templates)) >= 40
-    assert all(each.count(groups.SLOT) == 1 for each in templates) and groups.TONES == tuple(found.templates)
-    assert not any(f" {word} {groups.SLOT}" in f" {each.lower()}" for each in templates for word in ("a", "an"))
+    assert all(each.count(SLOT) == 1 for each in templates) and groups.TONES == tuple(found)
     suite = groups.load_group_suite()
-    assert len(suite.texts) == suite.size == len(terms) * len(templates) and groups.SLOT not in "".join(suite.texts)
+    assert len(suite.texts) == suite.size == len(terms) * len(templates) and SLOT not in "".join(suite.texts)
 
 
 def test_rates_are_shares_of_templates_with_wilsons_interval():
     found = groups.measure_groups(judge(lambda text: " gay " in text and text.startswith("The ")))
-    suite = groups.load_group_terms()
     rates = {(each["group"], each["tone"]): each for each in found["groups"]}
     assert len(rates) == len(found["groups"]) == found["terms"] * 3
-    for tone, templates in suite.templates.items():
+    for tone, templates in groups.load_group_templates().items():
         own, hits = rates["gay", tone], sum(each.startswith("The ") for each in templates)
         assert (own["kind"], own["n"], own["positive"]) == ("sexuality", len(templates), hits)
         wilson = stats.binomtest(hits, len(templates)).proportion_ci(method="wilson")
@@ -55,8 +53,8 @@ def test_a_gap_is_that_of_the_extremes_with_an_interval_for_all_pairs():
     assert next(iter(neutral)) == "disability" and len(found["gaps"]) == len(KINDS) * 3
     worst = neutral["disability"]
     assert (worst["highest"], worst["gap"]) == ("deaf", 1.0) and worst["lowest"] not in ("deaf", "blind")
-    templates = groups.load_group_terms().templates["neutral"]
-    pairs = len([*combinations(groups.load_group_terms().kinds["disability"], 2)])
+    templates = groups.load_group_templates()["neutral"]
+    pairs = len([*combinations(read_groups()["disability"], 2)])
     none, every = [False] * len(templates), [True] * len(templates)
     newcombe = compare_failures(none, every, templates, 1.0).compute_interval(0.05 / pairs)
     assert worst["interval"] == pytest.approx(newcombe) and 0.3 < newcombe[0] < 1 == pytest.approx(newcombe[1])

@@ -78,7 +78,7 @@ def test_new_texts_get_the_same_predictions_as_split_texts(model):
 
 def test_baselines_are_fitted_if_not_cached_also_without_writable_cache(cache, tmp_path, monkeypatch, capsys):
     assert load_baseline("f", ("bad", "good"), dataset).predict(["good", "bad"]).argmax(1).tolist() == [1, 0]
-    assert len(list(cache.glob("*.npz"))) == 1
+    assert len(list(cache.glob("*.npz"))) == len(module.YARDSTICKS)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file" / "inside"))
     assert fit_baseline(dataset())["splits"]["test"]["accuracy"] == 60 / 80
@@ -88,11 +88,11 @@ def test_baselines_are_fitted_if_not_cached_also_without_writable_cache(cache, t
 @pytest.mark.slow
 @pytest.mark.parametrize("content", [None, b"PK"])
 def test_missing_cached_predictions_are_recomputed(content, cache):
-    fit_baseline(dataset())
+    fit_baseline(dataset(), module.WORDS)
     (path,) = cache.glob("*.npz")
     whole = path.read_bytes()
     path.unlink() if content is None else path.write_bytes(content)
-    assert predict_split("f", ("bad", "good"), "challenge", dataset).shape == (10, 2)
+    assert predict_split("f", ("bad", "good"), "challenge", dataset, module.WORDS).shape == (10, 2)
     assert len(path.read_bytes()) == len(whole)
 
 
@@ -107,6 +107,17 @@ def test_baselines_are_cached_by_data_set_and_model(cache, monkeypatch):
     assert [fit_baseline(*each) for each in every] == first
 
 
+@pytest.mark.parametrize(("better", "model"), [({}, module.WORDS), ({"accuracy": 0.1}, module.CHARACTERS)])
+def test_the_default_is_the_baseline_with_the_better_validation(better, model, monkeypatch):
+    known = {name: {**fit_baseline(dataset(), name)} for name in module.YARDSTICKS}
+    known[module.WORDS]["splits"] = {**known[module.WORDS]["splits"], "validation": better or {"accuracy": 1.0}}
+    read = module.json_store.read
+    monkeypatch.setattr(module.json_store, "read", lambda path, kind: known[read(path, kind)["model"]])
+    assert fit_baseline(dataset())["model"] == model
+    given = "f", ("bad", "good"), "test", fail_to_load
+    np.testing.assert_array_equal(predict_split(*given), predict_split(*given, model))
+
+
 @pytest.mark.slow
 def test_new_metrics_invalidate_cached_baselines(monkeypatch):
     fit_baseline(dataset())
@@ -117,10 +128,10 @@ def test_new_metrics_invalidate_cached_baselines(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("content", ["{}", "\x00"])
 def test_damaged_baseline_caches_are_replaced(content, cache):
-    first = fit_baseline(dataset())
+    first = fit_baseline(dataset(), module.WORDS)
     (path,) = cache.glob("*.json")
     path.write_text(content)
-    again = fit_baseline(dataset())
+    again = fit_baseline(dataset(), module.WORDS)
     assert again["splits"] == first["splits"]
     assert json.loads(path.read_text()) == again
 

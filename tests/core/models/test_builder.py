@@ -36,6 +36,21 @@ def test_parameter_counts_match_the_table(preset, data):
     assert sum(each.numel() for each in model.parameters()) == TABLE[preset][list(SETS).index(data)]
 
 
+def test_further_maps_can_start_as_copies_of_the_base_map():
+    few, many = (dataclasses.replace(PRESETS[f"ndt-01-n{n}"].model, layers=1) for n in (2, 3))
+    known, made, other = (build_model(config, vocabulary=9, classes=2) for config in (few, many, many))
+    found = copy_weights(made, known, origins=(), same_classes=True, noise=0.5)
+    base, second = known.layers[0].attention.query.weight.chunk(2)
+    first, same, further = made.layers[0].attention.query.weight.chunk(3)
+    assert torch.equal(first, base)
+    assert torch.equal(same, second)
+    assert (further - base).std().item() == pytest.approx(0.5 * base.std().item(), rel=0.05)
+    assert not found.partly
+    assert any(
+        name.endswith("query.weight") for name in copy_weights(other, known, origins=(), same_classes=True).partly
+    )
+
+
 def test_initial_weights_follow_the_documented_distributions():
     torch.manual_seed(0)
     model = build_model(PRESETS["ndt-free-n4"].model, vocabulary=2_000, classes=2)

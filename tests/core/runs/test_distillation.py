@@ -185,3 +185,17 @@ def test_distilled_trainings_resume_identically(store, tiny, monkeypatch):
     first, second = ((store.get_path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
     assert first == second
     assert not (store.get_path(cut) / distillation.FILE).exists()
+
+
+def test_teachers_say_the_same_of_sentences_that_differ_only_in_the_group():
+    rows = pd.DataFrame(
+        {
+            "text": ["A gay man came.", "An Asian man came.", "A gay man left.", "A gay man came."],
+            "corpus": ["people", "people", "people", "life"],
+        }
+    )
+    said = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.9, 0.1]], np.float32)
+    found = distillation._average_groups(said, rows)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [[0.7, 0.3], [0.7, 0.3], [0.2, 0.8], [0.9, 0.1]], rtol=1e-6)
+    assert distillation._average_groups(said, rows[["text"]]) is said

@@ -94,3 +94,20 @@ def test_reading_decisions_are_stored_without_texts(store):
     with_texts, without = (store.read(run).data_decisions for run in PAIR)
     assert [each.what for each in without] == [each.what for each in with_texts] != []
     assert all(each.proof for each in with_texts) and not any(each.proof for each in without)
+
+
+def test_embeddings_of_a_split_that_lacks_them_are_computed_and_kept(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    folder, classes = store.get_path("kept"), store.read("kept").classes
+    stored, labels = predictions.read_vectors(folder, "validation", classes)
+    path = folder / "evaluation" / "validation" / "embeddings.npy"
+    path.rename(tmp_path / "away.npy")
+    try:
+        assert predictions.list_embedded_splits(store, "kept") == ["test", "validation"]
+        for _ in range(2):  # computed, then read
+            vectors, again = predictions.read_vectors(folder, "validation", classes)
+            np.testing.assert_allclose(vectors, stored, rtol=2**-10, atol=1e-6)  # half precision
+            np.testing.assert_array_equal(again, labels)
+        assert len([*tmp_path.glob("embeddings-*.npy")]) == 1
+    finally:
+        (tmp_path / "away.npy").rename(path)

@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
+from core.behavioral_tests.groups import load_group_templates
 from core.data.card import get_model_scores
 from core.data.config import DataConfig
 from core.data.load import load_dataset
-from core.data.sources import LIFE
+from core.data.sources import LIFE, PEOPLE
 from core.data.sources.builtin.corpus_files import (
     get_class_names,
     is_held_out,
@@ -23,6 +24,7 @@ from core.data.sources.builtin.corpus_files import (
     load_split,
     read_frames,
     read_life,
+    read_rows,
     read_split,
 )
 from core.data.sources.builtin.generate import (
@@ -32,6 +34,7 @@ from core.data.sources.builtin.generate import (
     draw_sentences,
     generate_corpus,
 )
+from core.data.sources.builtin.people import fill_slot, mask_groups, read_groups, read_people
 from core.exceptions import ConfigError
 
 pytestmark = pytest.mark.slow  # draws the corpus with all numbers of classes
@@ -150,11 +153,40 @@ def test_the_set_life_is_balanced_and_loads_with_its_own_splits():
     assert {name: len(rows) for name, rows in found.splits.items()} == {n: len(r) for n, r in read_life().items()}
 
 
+def test_the_set_people_says_the_same_of_every_group():
+    splits, groups = read_people(), read_groups()
+    for rows in splits.values():
+        counted = rows.groupby(["kind", "group", "label"]).size().unstack()
+        assert {(kind, term) for kind, terms in groups.items() for term in terms} == set(counted.index)
+        spread = counted.groupby("kind").agg(lambda found: found.max() - found.min())
+        assert spread.to_numpy().max() <= 2  # sentences take the terms in turn, in two lists
+        alike = rows.groupby(rows["text"].map(mask_groups))["label"].agg(["nunique", "size"])
+        assert alike["nunique"].eq(1).all() and set(alike["size"]) == {len(groups), sum(map(len, groups.values()))}
+        assert abs(rows["label"].eq("positive").mean() - 0.5) < 0.05
+    keys = [{*rows["text"].map(mask_groups)} for rows in splits.values()]
+    assert sum(map(len, keys)) == len(set.union(*keys))
+    assert load_dataset(DataConfig(name=PEOPLE)).classes == get_class_names(2)
+
+
+def test_terms_fill_templates_with_the_right_article():
+    assert fill_slot("A {group} man met a {group} girl.", "Asian") == "An Asian man met an Asian girl."
+    assert fill_slot("{group} people and an old man.", "gay") == "Gay people and an old man."
+    assert fill_slot("She saw an {group} man.", "European") == "She saw a European man."
+    assert mask_groups("An Asian man, partially sighted; oldest") == "a {group} man, {group}; oldest"
+
+
+def test_the_tests_of_groups_have_other_sentences_than_the_set_people():
+    tested = [template for own in load_group_templates().values() for template in own]
+    ours = [row["template"] for row in read_rows("people.tsv")]
+    assert count_shared(tested, ours, runs_of_four).max() < 2
+
+
 def test_no_sentence_resembles_an_evaluation_sentence():
     """They share fewer than three runs of four words, and less than half of their words."""
     judged, ours = (
         [text for name in ("everyday", "challenge") for text in read_split(name)["text"]],
-        [text for rows in read_life().values() for text in rows["text"]],
+        [text for rows in read_life().values() for text in rows["text"]]
+        + [r["template"] for r in read_rows("people.tsv")],
     )
     assert count_shared(judged, ours, runs_of_four).max() < 3
     bags = count_shared(judged, ours, split_words)
