@@ -55,6 +55,9 @@ def runs_list(store: Store = None) -> dict[str, Any]:
     }
 
 
+SCORES = {"accuracy": "accuracy", "F1 macro": "f1_macro", "recall macro": "recall_macro"}
+
+
 def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the result of `runs_list` as table rows: each run with its main test scores (None if undefined)."""
     rows = []
@@ -62,7 +65,7 @@ def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     for row in result["runs"]:
         test = row["metrics"].get("test", {})
         first = {"run": row["run"], "model": row["described"], "data": row["data"], "status": row["status"]}
-        numbers = {"test accuracy": test.get("accuracy"), "test F1 macro": test.get("f1_macro")}
+        numbers = {f"test {name}": test.get(key) for name, key in SCORES.items()}
         numbers |= {"test span F1": test.get("span_f1")} if tagged else {}
         rows.append({**first, **numbers, "reason": row["reason"]})
     return rows
@@ -163,7 +166,7 @@ def print_runs_list(result: dict[str, Any]) -> None:
         row["reason"] = shorten_text(row["reason"], SHOWN)
     reason = ("reason",) if any(row["reason"] for row in rows) else ()
     spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
-    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *spans, *reason)
+    columns = ("run", "model", "data", "status", *(f"test {name}" for name in SCORES), *spans, *reason)
     tabulate(rows, columns, whole="run")  # other commands need the full name
 
 

@@ -26,6 +26,7 @@ SCORES = {
         "accuracy": "metrics.*.accuracy",
         "95 %": "intervals.*.accuracy",
         "F1 macro": "metrics.*.f1_macro",
+        "recall macro": "metrics.*.recall_macro",
         "TF-IDF": "yardstick.splits.*.accuracy",
     },
     "multi": {

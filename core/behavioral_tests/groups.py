@@ -11,6 +11,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import product
+from statistics import fmean
 from typing import Any, Literal, get_args
 
 from core.behavioral_tests.report import compare_failures
@@ -55,21 +56,27 @@ def measure_groups(judged: SuiteResult) -> dict[str, Any]:
 
     Returns:
         `run`, `terms`, `templates`; `groups`: `kind`, `group`, `tone`, `n` templates, of which `positive`, `rate` and
-        its 95 % `interval`; `gaps`: `kind`, `tone`, the groups with the `highest` and `lowest` rate, the `gap` and its
-        `interval`, corrected for the number of pairs.
+        its 95 % `interval`, and the mean `probability` of the positive class; `gaps`: `kind`, `tone`, the groups with
+        the `highest` and `lowest` rate, the `gap` and its `interval`, corrected for the number of pairs, and
+        `probability_gap`, the largest difference of the mean probability.
     """
     rates, gaps = list[dict[str, Any]](), list[dict[str, Any]]()
     for test in judged.suite.tests:
         tone, answers = test.name.removeprefix(f"{test.capability} "), dict[str, dict[str, bool]]()
+        chances = dict[str, list[float]]()
         for case in test.cases:
-            own = answers.setdefault(case.group, {})
-            own[case.template] = judged.answers[case.texts[0]].side == "positive"
+            answer = judged.answers[case.texts[0]]
+            answers.setdefault(case.group, {})[case.template] = answer.side == "positive"
+            chances.setdefault(case.group, []).append(answer.probabilities["positive"])
+        means = {group: fmean(own) for group, own in chances.items()}
         about = {"kind": test.capability, "tone": tone}
         for term, said in answers.items():
             n, hits = len(said), sum(said.values())
             ends = list(compute_wilson(hits, n))
-            rates.append({**about, "group": term, "n": n, "positive": hits, "rate": hits / n, "interval": ends})
-        gaps.append({**about, **_compare_extremes(answers)})
+            rate = {"positive": hits, "rate": hits / n, "interval": ends, "probability": means[term]}
+            rates.append({**about, "group": term, "n": n, **rate})
+        apart = max(means.values()) - min(means.values())
+        gaps.append({**about, **_compare_extremes(answers), "probability_gap": apart})
     sizes = {
         "terms": sum(map(len, read_groups().values())),
         "templates": sum(map(len, load_group_templates().values())),
@@ -115,7 +122,9 @@ def summarize_groups(found: Mapping[str, Any], run: str = "") -> str:
         for name in ("highest", "lowest")
     )
     said = f"Of neutral sentences, {run or found['run']} calls {high} positive, and {low}: {write_gap(worst)}"
-    return f"{said}. {count(wide)} of {count(len(others) + 1)} kinds have groups over {round(100 * WIDE)} points apart."
+    of = f"{count(wide)} of {count(len(others) + 1)} kinds have groups over {round(100 * WIDE)} points apart"
+    mean = max(each["probability_gap"] for each in (worst, *others))
+    return f"{said}. {of}. Mean probabilities differ by up to {round(100 * mean)} points."
 
 
 def write_gap(gap: Mapping[str, Any]) -> str:

@@ -22,18 +22,12 @@ class CopyResult:
 
 
 def copy_weights(
-    model: EncoderClassifier,
-    source: EncoderClassifier,
-    *,
-    origins: Sequence[Sequence[int]],
-    same_classes: bool,
-    noise: float | None = None,
+    model: EncoderClassifier, source: EncoderClassifier, *, origins: Sequence[Sequence[int]], same_classes: bool
 ) -> CopyResult:
     """Copy the weights of a trained model `source` into a new `model`, as far as names and shapes allow.
 
     Queries and keys have one block per component; those that both models have are copied, so the map of plain attention
-    becomes the base map; with `noise` each further map is a copy of the base map plus noise of this share of its
-    standard deviation. The first words of `model` are those of `source`; each new word gets the mean of its `origins`
+    becomes the base map. The first words of `model` are those of `source`; each new word gets the mean of its `origins`
     (token ids of the source), if any. All else keeps its random start: further layers and parts, and the head unless
     both have the same classes. Raises ValueError if the vocabulary is not that of the source and `origins`.
     """
@@ -50,8 +44,8 @@ def copy_weights(
                 taken[name] = _copy_words(target, known * (source.scale / model.scale), origins)
             elif name.startswith("ngrams."):
                 taken[name] = _copy_whole(target, known * (source.scale / model.scale))
-            elif name.split(".")[-2] in ("query", "key"):
-                taken[name] = _copy_components(target, known, model, source, noise)
+            elif name.split(".")[-2:-1] in (["query"], ["key"]):
+                taken[name] = _copy_components(target, known, model, source)
             else:
                 taken[name] = _copy_whole(target, known)
     sizes = {name: tensor.numel() for name, tensor in own.items()}
@@ -84,18 +78,11 @@ def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]])
     return (len(known) + made) * known.shape[1]
 
 
-def _copy_components(
-    target: Tensor, known: Tensor, model: EncoderClassifier, source: EncoderClassifier, noise: float | None
-) -> int:
+def _copy_components(target: Tensor, known: Tensor, model: EncoderClassifier, source: EncoderClassifier) -> int:
     """Copy the weights of the attention maps that both models have; return how many numbers were copied."""
     ours, theirs = model.components, source.components
     if target[: len(target) // ours].shape != known[: len(known) // theirs].shape:
         return 0
     shared = min(ours, theirs) * (len(target) // ours)
     target[:shared].copy_(known[:shared])
-    if noise is None:
-        return target[:shared].numel()
-    base = known[: len(known) // theirs]
-    for start in range(shared, len(target), len(base)):
-        target[start : start + len(base)].copy_(base + noise * base.std() * torch.randn_like(base))
-    return target.numel()
+    return target[:shared].numel()

@@ -140,10 +140,6 @@ def add_start_settings(settings: Mapping[str, Any], store: RunStore) -> dict[str
     return {**{name: known[name] for name in names}, **settings}
 
 
-MAP_NOISE = 0.5
-"""Noise on maps that start as copies of the base map, in standard deviations of its weights."""
-
-
 @dataclass(frozen=True)
 class Start:
     """A finished run that a training starts from, with its tokenizer extended for the new texts."""
@@ -166,7 +162,7 @@ class Start:
         """Return the extended tokenizer of a training that starts from another run."""
         return self.grown.tokenizer
 
-    def copy_into(self, model: Model, classes: Sequence[str], maps: str = "random") -> WarmStart:
+    def copy_into(self, model: Model, classes: Sequence[str]) -> WarmStart:
         """Copy the weights of the start run that fit into a new model; return a summary for the run record."""
         from core.models.encoder import EncoderClassifier
         from core.models.warm_start import copy_weights
@@ -175,9 +171,7 @@ class Start:
         assert isinstance(model, EncoderClassifier)  # settings allow no other model
         assert isinstance(known, EncoderClassifier)
         same = tuple(classes) == tuple(record.classes)
-        copied = copy_weights(
-            model, known, origins=self.grown.origins, same_classes=same, noise=MAP_NOISE if maps == "copied" else None
-        )
+        copied = copy_weights(model, known, origins=self.grown.origins, same_classes=same)
         found: WarmStart = {"run": record.run, "numbers": copied.numbers, "of": copied.of}
         return {**found, "fresh": [*copied.fresh], "partly": [*copied.partly], "words": len(self.grown.origins)}
 

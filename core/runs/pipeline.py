@@ -147,7 +147,7 @@ class Experiment(Events):
         model = build_model(self.config.model, **sizes, body=body, pairs=tokenizer.pairs, each_token=tags)
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
-            self._add_results(start=start.copy_into(model, dataset.classes, self.config.training.start_maps))
+            self._add_results(start=start.copy_into(model, dataset.classes))
         model = model.to(device)
         self._update_record(
             vocabulary=tokenizer.size,

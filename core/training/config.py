@@ -49,10 +49,6 @@ class TrainingConfig:
     epochs: int = setting(10, within=(1, 1_000_000))
     start: str = setting("",
         help="A finished run whose tokenizer, words and layers this training starts from; empty: from random numbers.")
-    start_maps: Literal["random", "copied"] = setting("random", "further maps at the start",
-        help="Of a training that starts from a run with fewer attention maps, what its further maps start as: random · "
-        "copied: the base map plus noise of half its size.",
-        needs=(Need(lambda training: bool(training.start), "the training starts from no run (training.start)"),))
     frozen: int = setting(0,
         help="Of a training that starts from another run or from a backbone: what stays as it starts, counted from "
         "below: 1 the words, 2 the first layer too, and so on; 0: nothing.", within=(0, 128))

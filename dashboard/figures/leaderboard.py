@@ -42,6 +42,12 @@ class BoardEntry:
         """Return the first run of a leaderboard model."""
         return self.model.records[0]
 
+    def compute_mean(self, metric: str) -> float | None:
+        """Return the mean of a recorded metric over the runs of a leaderboard model; None if a run lacks it."""
+        found = [read_metric(record, metric) for record in self.model.records if record.status == "done"]
+        known = [each for each in found if each is not None]
+        return statistics.fmean(known) if known and len(known) == len(found) else None
+
     @property
     def id(self) -> str:
         """Return the id of a leaderboard row: the run's name, or for several runs an id that is never a run's name."""
@@ -77,6 +83,12 @@ class Board:
     def title(self) -> str:
         """Return the title of the leaderboard's metric for display."""
         return format_title(self.metric)
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """Return metric → title of the scores shown beside the leaderboard's own metric."""
+        macro = {"accuracy": "Accuracy", "f1_macro": "Macro F1", "recall_macro": "Macro recall"}
+        return {name: title for name, title in macro.items() if self.task == "single" and name != self.metric}
 
     @property
     def best_high(self) -> bool:
@@ -265,6 +277,10 @@ def _list_columns(board: Board, shared: Axis, *, ties: bool) -> tuple[IntervalCo
         IntervalColumn("no clear difference", "", ties=True) if ties else None,
         IntervalColumn("value", board.title, "12rem" if both_ends else "8.4rem", number=True),
         IntervalColumn("95 % interval", "", "25%", axis=shared) if board.measured else None,
+        *(
+            IntervalColumn(name, title, "5.2rem", number=True, soft=True, opt=True)
+            for name, title in board.beside.items()
+        ),
         IntervalColumn("parameters", "Parameters", "5.6rem", number=True, soft=True, opt=True),
         IntervalColumn("training", "Training", "6.2rem", number=True, soft=True, opt=True),
     )
@@ -278,6 +294,8 @@ def _build_row(board: Board, entry: BoardEntry, mark: Mark | None, names: Mappin
     kind = "TF-IDF baseline" if record.preset == YARDSTICK else describe_addition(record.config.model)
     small = " · ".join(filter(None, (several, note, entry.model.mixture, kind)))
     cells: dict[str, Cell] = {"model": TextCell(name, small=small, strong=entry is board.entries[0])}
+    means = {name: entry.compute_mean(name) for name in board.beside}
+    cells |= {name: number(mean) for name, mean in means.items() if mean is not None}
     cells |= {"value": _format_value(entry), **_format_costs(record)} | ({"95 % interval": mark} if mark else {})
     children = tuple(_build_child(board, run) for run in runs) if len(runs) > 1 else ()
     without = next((each for each in board.entries if each.value is None), None)

@@ -14,7 +14,7 @@ from dashboard.figures.theory import FIGURES
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-RUN = "run=starter-ndt-pm1-n2"
+RUN = "run=starter-ndt-small"
 
 
 def opened(browser, base: str, link: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:

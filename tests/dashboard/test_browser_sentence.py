@@ -21,7 +21,7 @@ def opened(page: Page, address: str, link: str) -> None:
     see(page.locator(".levers table").first)
 
 
-FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "ndt-pm1-n2", "differential")
+FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "ndt-shares", "differential")
 FAMILIES += ("ndt-01-n3",)  # the last, which has three layers, stays open
 THREE = ("lexical-last", "differential", "ndt-01-n3")  # the levers of three layers
 EDITED = ("ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1", "sentiformer&edit=g3.2:0.3")
@@ -143,7 +143,7 @@ def test_levers_clicked_on_a_busy_page_are_all_applied(page, server):
 
 MAIN = "[data-testid=stMain]"
 OPEN = (
-    "sentence?run=starter-ndt-pm1-n2&more=all&text=A+good+film.&donor=A+dull+film.&methods=all&edit=h1.1,l1c1:0.9"
+    "sentence?run=starter-ndt-small&more=all&text=A+good+film.&donor=A+dull+film.&methods=all&edit=h1.1,l1c1:0.9"
     "&pinned=A+bad+film.&pinned-run=starter-differential&beside=starter-sentiformer"
 )
 
@@ -181,7 +181,7 @@ def tab_to(page: Page, what: str, most: int = 60) -> None:
 
 
 def test_bench_can_be_used_with_the_keyboard_alone(page, server):
-    open_page(page, f"{server}/sentence?run=starter-ndt-pm1-n2&text={TEXT}")
+    open_page(page, f"{server}/sentence?run=starter-ndt-small&text={TEXT}")
     tab_to(page, "input[aria-label='Sentence']")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("A good film.\n")
@@ -219,7 +219,7 @@ def test_unusual_texts_are_predicted(browser, server):
     page, complaints = visit(browser, server, width=1024)
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    open_page(page, f"{server}/sentence?run=starter-ndt-pm1-n2&text={quote_plus(BAD['markup'])}")
+    open_page(page, f"{server}/sentence?run=starter-ndt-small&text={quote_plus(BAD['markup'])}")
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     for kind, text in BAD.items():
         enter(field, text)

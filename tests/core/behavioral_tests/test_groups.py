@@ -57,11 +57,14 @@ def test_a_gap_is_that_of_the_extremes_with_an_interval_for_all_pairs():
     pairs = len([*combinations(read_groups()["disability"], 2)])
     none, every = [False] * len(templates), [True] * len(templates)
     newcombe = compare_failures(none, every, templates, 1.0).compute_interval(0.05 / pairs)
+    assert worst["probability_gap"] == pytest.approx(0.8 - 0.1)  # of deaf all positive, of the lowest none
     assert worst["interval"] == pytest.approx(newcombe) and 0.3 < newcombe[0] < 1 == pytest.approx(newcombe[1])
     assert (neutral["age"]["gap"], neutral["age"]["interval"][0] < 0 < neutral["age"]["interval"][1]) == (0.0, True)
     said, of = groups.summarize_groups(found, "it"), f"and 0 % of those with “{worst['lowest']}”: 100 points apart ("
     assert said.startswith(f"Of neutral sentences, it calls 100 % of those with “deaf” positive, {of}")
-    assert groups.summarize_groups(found).endswith("1 of 7 kinds have groups over 15 points apart.")
+    assert groups.summarize_groups(found).endswith(
+        "1 of 7 kinds have groups over 15 points apart. Mean probabilities differ by up to 70 points."
+    )
     rows = {row["kind"]: row["mine"] for row in groups.list_gap_rows([found])}
     assert rows["disability"].startswith(f"deaf, {worst['lowest']}: 100 points apart (") and rows.keys() == KINDS
 
@@ -73,12 +76,12 @@ def test_a_run_without_the_sentences_has_no_rates(store, monkeypatch):
 
 @pytest.mark.slow
 def test_behave_measures_groups_with_the_built_in_suite_only(tmp_path):
-    found = api.behave("starter-ndt-pm1-n2", store=STARTERS)["groups"]
-    assert [each["run"] for each in found] == ["starter-ndt-pm1-n2"]
+    found = api.behave("starter-ndt-small", store=STARTERS)["groups"]
+    assert [each["run"] for each in found] == ["starter-ndt-small"]
     worst = groups.select_gaps(found[0])[0]
     assert (worst["kind"], worst["highest"], worst["lowest"]) == ("sexuality", "straight", "pansexual")
     assert worst["gap"] == pytest.approx(0.5) and worst["interval"] == pytest.approx([-0.02, 0.78], abs=0.01)
-    assert groups.find_groups(STARTERS, "starter-ndt-pm1-n2", stored=True) == found[0]
+    assert groups.find_groups(STARTERS, "starter-ndt-small", stored=True) == found[0]
     file = tmp_path / "own.csv"
     file.write_text("text,test,capability,expected\nIt was good.,plain,words,positive\n")
-    assert api.behave("starter-ndt-pm1-n2", suite=file, store=STARTERS)["groups"] == []
+    assert api.behave("starter-ndt-small", suite=file, store=STARTERS)["groups"] == []

@@ -308,7 +308,7 @@ def test_a_curve_replaces_only_its_own_lambda():
 def test_unsuitable_models_are_refused(starter):
     check_raises(InputError, "class 'nice': this run has bad, good", Own("ndt-01-n3").curves, "nice")
     check_raises(InputError, "this model has no λ", Own("vanilla").curves)
-    check_raises(InputError, "no word in this text that the model reads", starter("ndt-pm1-n2").measure_lambdas, " ")
+    check_raises(InputError, "no word in this text that the model reads", starter("ndt-small").measure_lambdas, " ")
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import math
 import pytest
 import torch
 from refused import check_raises
+from structures import encoders
 
 from core.config import compose
 from core.exceptions import ConfigError
@@ -34,21 +35,6 @@ def test_parameter_counts_match_the_table(preset, data):
         config = dataclasses.replace(config, attention=dataclasses.replace(config.attention, learn_beta=True))
     model = build_model(config, **dict(zip(("vocabulary", "classes"), SETS[data], strict=True)))
     assert sum(each.numel() for each in model.parameters()) == TABLE[preset][list(SETS).index(data)]
-
-
-def test_further_maps_can_start_as_copies_of_the_base_map():
-    few, many = (dataclasses.replace(PRESETS[f"ndt-01-n{n}"].model, layers=1) for n in (2, 3))
-    known, made, other = (build_model(config, vocabulary=9, classes=2) for config in (few, many, many))
-    found = copy_weights(made, known, origins=(), same_classes=True, noise=0.5)
-    base, second = known.layers[0].attention.query.weight.chunk(2)
-    first, same, further = made.layers[0].attention.query.weight.chunk(3)
-    assert torch.equal(first, base)
-    assert torch.equal(same, second)
-    assert (further - base).std().item() == pytest.approx(0.5 * base.std().item(), rel=0.05)
-    assert not found.partly
-    assert any(
-        name.endswith("query.weight") for name in copy_weights(other, known, origins=(), same_classes=True).partly
-    )
 
 
 def test_initial_weights_follow_the_documented_distributions():
@@ -133,6 +119,14 @@ def test_copied_models_give_the_same_predictions():
     batch = Batch(ids, ids > 0)
     assert torch.equal(target(batch).logits, source(batch).logits)
     assert found.numbers == found.of and found.fresh == () == found.partly
+
+
+@pytest.mark.parametrize("preset", encoders())
+def test_every_encoder_can_start_from_one_of_its_kind(preset):
+    target, source = (model(PRESETS[preset].model, seed=seed) for seed in (1, 0))
+    found, _, own, theirs = copy_and_compare(target, source)
+    assert found.numbers == found.of and found.fresh == () == found.partly
+    assert all(torch.equal(own[name], theirs[name]) for name, _ in target.named_parameters())
 
 
 def test_other_classes_keep_a_new_head():

@@ -6,7 +6,7 @@ from core import api
 from core.runs import data_shift
 from core.runs.store import RunStore
 
-RUN = "starter-ndt-pm1-n2"
+RUN = "starter-ndt-small"
 STORE = RunStore(Path(__file__).parents[3] / "trained")
 
 
@@ -15,7 +15,7 @@ def test_split_comparisons_are_cached(monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
     record = STORE.read(RUN)
     first = data_shift.compare_run_split(record, "test")
-    assert first is not None and first["n"] == {"training": 15996, "other": 3202}
+    assert first is not None and first["n"] == {"training": 8000, "other": 3202}
     monkeypatch.setattr(data_shift, "load_trained_data", lambda record: pytest.fail("it is kept"))
     assert data_shift.compare_run_split(record, "test") == first
     assert data_shift.compare_run_split(record, "train") is None

@@ -100,7 +100,7 @@ def test_training_with_made_up_texts_predicts_the_prior_for_unknown_words(tmp_pa
     small = {"model.width": 32, "model.ff_width": 32, "training.batch_size": 32, "training.lr": 3e-3}
     small |= {"data.limit": 2000, "training.epochs": 6, "training.threads": 1, "training.nonsense": 0.02}
     assert api.train(settings=small, model="vanilla", name="doubting", store=store)["status"] == "done"
-    doubting, believing = load_run(store, "doubting"), load_run(STARTERS, "starter-ndt-pm1-n2")
+    doubting, believing = load_run(store, "doubting"), load_run(STARTERS, "starter-ndt-small")
     assert believing.record.config.training.nonsense == 0
     doubted, believed = (
         abs(each.predict(["zzz qqq www"]).probabilities[0, 1] - 0.5)  # the built-in corpus is balanced

@@ -160,8 +160,9 @@ def test_models_without_result_give_the_reason_below_the_others():
 
 
 def test_columns_appear_only_if_used_and_fit_their_content():
-    assert keys(made([run("a", 0.9)])) == ["model", "value", "95 % interval", "parameters", "training"]
-    assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
+    rest = ["f1_macro", "recall_macro", "parameters", "training"]
+    assert keys(made([run("a", 0.9)])) == ["model", "value", "95 % interval", *rest]
+    assert keys(made([run("a", status="queued")])) == ["model", "value", *rest]
     records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
     assert "no clear difference" in keys(made(records, groups=[["a", "b"]]))
     assert "no clear difference" not in keys(made(records))
