@@ -269,7 +269,7 @@ def train_cells(
     from core.runs.training_jobs import handle_stop_signals
 
     os.environ["SENTISCOPE_JOBS"] = str(workers)
-    revision, failed = find_revision(), 0
+    revision, ended, failed = find_revision(), 0, 0
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context)
     jobs = {pool.submit(train_cell, cell, device, revision): cell for cell in cells}
@@ -284,10 +284,9 @@ def train_cells(
                 told = {"failed": f"{type(error).__name__}: {error}"}
                 line, labels = (jobs[job].to_line() | told, {}) if error else job.result()
                 append_result(folder, line, labels)
-                failed += "failed" in line
+                ended, failed = ended + 1, failed + ("failed" in line)
                 result = line.get("failed") or f"F1 {line['metrics']['test']['f1_macro']:.4f}, {line['seconds']} s"
-                done = 1 - len(waiting) / len(cells)
-                tell(f"{line['group']} {line['model']} seed {line['seed']}: {result}", done)
+                tell(f"{line['group']} {line['model']} seed {line['seed']}: {result}", ended / len(cells))
         if stopped.is_set():
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
