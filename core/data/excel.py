@@ -66,7 +66,8 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         raise DataError(f"{problem}; unpack it, or save it again as .xlsx", file=file) from None
     width = max(map(len, rows))
     filled = [row + [None] * (width - len(row)) for row in rows]
-    head = find_head(_to_words(filled[: HEADER_ROWS + 20]), width, header)
+    top = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
+    head = find_head(top, width, header)
     more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
     kept = [row for row in filled[head.begin :] if not is_repeated_header(row, head)]
     with name_sheets(visible, chosen.title):
@@ -82,10 +83,6 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         sheet=chosen.title,
         decisions=(describe_head(head),),
     )
-
-
-def _to_words(rows: list[list[Any]]) -> list[list[str]]:
-    return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:

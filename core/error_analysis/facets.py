@@ -101,7 +101,7 @@ def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> 
 
     Raises InputError if it begins like a rule and is not a valid one.
     """
-    if query.is_rule_like(typed, table):
+    if query.split_rule(typed.strip(), table):
         return query.parse_rules([typed], table)[0]
     text = Clause("text", "~", typed)
     every = (*(Clause(name, "=", typed) for name in columns), text, *(Clause(name, "~", typed) for name in columns))

@@ -98,11 +98,6 @@ def match_rows(
     return found
 
 
-def is_rule_like(text: str, table: PredictionTable) -> bool:
-    """Return whether a typed text begins like a filter rule, with a name and a sign."""
-    return _split_rule(text.strip(), table) is not None
-
-
 def _parse_rule(text: str, table: PredictionTable) -> Clause:
     if text in WORDS:
         return Clause(text)
@@ -111,7 +106,7 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
         if not _DIGEST.fullmatch(digest):
             raise InputError(f"--where {shorten(text)}: write 16 digits from 0 to f after {IDS}:, as in a link")
         return Clause(IDS, ":", digest)
-    clause = _split_rule(text, table)
+    clause = split_rule(text, table)
     if clause is None:
         raise InputError(
             f"--where {shorten(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, "
@@ -121,7 +116,8 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
     return clause
 
 
-def _split_rule(text: str, table: PredictionTable) -> Clause | None:
+def split_rule(text: str, table: PredictionTable) -> Clause | None:
+    """Split a filter rule into name, sign and value; None for a text without a name and a sign."""
     # The longest name first: a column name may contain a sign, or begin with another column's name.
     for name in sorted((*_list_names(table), *ALIASES), key=len, reverse=True):
         rest = text.removeprefix(name).lstrip()

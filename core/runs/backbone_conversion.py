@@ -138,7 +138,8 @@ def _make_fastbpe(size: int, vocabulary: Path, codes: Path) -> hf.Tokenizer:
     Pieces that merges need and vocab.txt lacks have rows from `size` on, which are copies of the unknown word's.
     """
     words = [line.rsplit(" ", 1)[0] for line in _read_lines(vocabulary)]
-    rows = BERTWEET | {_close_word(word): row for row, word in enumerate(words, start=len(BERTWEET))}
+    closed = (word[:-2] if word.endswith("@@") else word + END for word in words)
+    rows = BERTWEET | {word: row for row, word in enumerate(closed, start=len(BERTWEET))}
     merges = [(first, second) for first, second, *_ in (line.split() for line in _read_lines(codes))]
     pieces = dict.fromkeys(piece for pair in merges for piece in (*pair, "".join(pair)))
     lacking = [piece for piece in pieces if piece not in rows]
@@ -147,10 +148,6 @@ def _make_fastbpe(size: int, vocabulary: Path, codes: Path) -> hf.Tokenizer:
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made.decoder = decoders.BPEDecoder(suffix=END)
     return _add_ends(made, "<s>", "</s>", BERTWEET)
-
-
-def _close_word(word: str) -> str:
-    return word[:-2] if word.endswith("@@") else word + END
 
 
 def _make_bytelevel(_: int, vocabulary: Path, merges: Path) -> hf.Tokenizer:
