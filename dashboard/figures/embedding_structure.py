@@ -221,16 +221,17 @@ def build_depths_table(shown: Depths) -> pd.DataFrame:
     return table.assign(n=len(shown.layers.rows), purity_by_chance=shown.layers.chance)
 
 
+def _write_sample_size(n: int, total: int) -> str:
+    return f"n = {count(n)}" + ("" if n == total else f" of {count(total)}, a stratified sample")
+
+
 MAP_LAYERS: Figure[Depths] = Figure(
     "map-layers",
     "embeddings",
     "Separation by layer",
     read_depths,
     draw_depths,
-    note=lambda shown: (
-        f"n = {count(n := len(shown.layers.rows))}"
-        + ("" if n == (total := shown.layers.total) else f" of {count(total)}, a stratified sample")
-    ),
+    note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
     reading=lambda shown: (
         f"Purity: share of the {NEIGHBORS} nearest sentences with the same class (dotted: by chance). Silhouette: 1 "
         "for separate classes, 0 for overlap; whiskers: 95 %."
