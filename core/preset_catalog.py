@@ -96,10 +96,7 @@ def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = C
 
 
 def list_deviations(name: str) -> list[dict[str, str]]:
-    """List where a preset deviates from its paper, and what it chose where the paper leaves something open.
-
-    Each has `what`, `paper`, `here`, `why`, and `instead`: a setting that follows the paper, or an empty text.
-    """
+    """List a preset's deviations from its paper: `what`, `paper`, `here`, `why`, `instead` (a setting, or empty)."""
     found = []
     for each in PRESETS[name].departures:
         value = list_preset_settings()[name].get(each.setting)

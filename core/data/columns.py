@@ -328,10 +328,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row of a table names the columns.
-
-    It does if it has a usual name, words above numbers, or short words above a few other words.
-    """
+    """Return whether the first row names the columns: a usual name, words above numbers or short ones above words."""
     if len(rows) < 2:
         return False
     first, rest = rows[0], rows[1:HEADER_ROWS]

@@ -66,10 +66,7 @@ def cluster_vectors(vectors: np.ndarray, least: int) -> np.ndarray:
 
 
 def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[PredictionTable, FoundGroups]:
-    """Find clusters of sentences in the embeddings of a split (default: test, or the split evaluated last); cached.
-
-    Raises InputError without such a run or split, NotAvailable without vectors, RunDamaged if they cannot be read.
-    """
+    """Find clusters in the embeddings of a split (default: test, or the last), cached; NotAvailable: no vectors."""
     table = read_table(store, run, split)
     folder = store.get_path(run)
     if table.split not in (there := list_embedded_splits(store, run)):

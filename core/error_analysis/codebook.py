@@ -253,10 +253,7 @@ class Codes:
 
 
 def get_data_name(record: RunRecord) -> str:
-    """Return the name under which annotations are stored: that of the run's data set or, without one, of its data file.
-
-    A digest would lose the annotations when the file is corrected or extended.
-    """
+    """Return the name under which annotations are stored: that of the data set or file, which may be corrected."""
     return Path(record.config.data.name.removeprefix(ELSEWHERE)).name
 
 

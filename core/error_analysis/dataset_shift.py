@@ -61,10 +61,9 @@ def name_measure(row: Mapping[str, Any]) -> str:
 def measure_auc(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """Return the AUC of a classifier that separates a split from training texts, with 95 % interval and p-value.
+    """Return the AUC, 95 % interval and p-value of a classifier that separates a split from training texts.
 
-    `of_split` is (n,) bool. Texts that are equal after the normalisation of `config` are in the same fold. None: fewer
-    than two folds have two texts of each side, as too many texts are equal.
+    `of_split` is (n,) bool; texts equal after normalisation share a fold. None: fewer than two folds have two of each.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression

@@ -43,11 +43,7 @@ def find_uncertain(measured: UncertaintyMeasures) -> np.ndarray:
 
 
 def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute each text's share of changed predictions (`flips`) and probability `spread` under MC dropout, (n,) each.
-
-    From the run's predictions `said` (n, C) bool, those of each pass, (T, n, C), and the probabilities of `said`, (T,
-    n).
-    """
+    """Compute `flips` and `spread` (n,) from predictions (n, C) bool, those of each pass and their probabilities."""
     return (answers != said).any(2).mean(0), chances.std(0)
 
 

@@ -305,10 +305,7 @@ class SharedNeighbors:
 def find_shared(
     table: PredictionTable, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBORS
 ) -> SharedNeighbors:
-    """Find the training sentences nearest to k rows of a table, by the vectors (k, d) that the model's head reads.
-
-    Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
-    """
+    """Find the training sentences nearest to k vectors (k, d) of the head's input; InputError: too large a `most`."""
     if not 1 <= most <= MOST:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
     n = len(places)

@@ -198,11 +198,7 @@ class _Candidate:
 def make_quiz(
     store: RunStore, run: str, right: int = RIGHT, wrong: int = WRONG, load: Callable[[], LoadedRun] | None = None
 ) -> Quiz:
-    """Return the quiz of a run, stored or computed now; `load` returns the loaded run.
-
-    Raises InputError for numbers of sentences that cannot be asked for, and NotAvailable with the reason if the run
-    cannot have a quiz.
-    """
+    """Return the quiz of a run, stored or computed with `load()`; InputError: bad numbers, NotAvailable: the reason."""
     if not (0 <= right <= LARGEST and 0 <= wrong <= LARGEST and right + wrong):
         raise InputError(f"--right {right} --wrong {wrong}: from 0 to {LARGEST} each, and one sentence at least")
     record, path = store.read(run), locate_file(store, run, right, wrong)

@@ -157,10 +157,7 @@ class FoundSlices:
 
 
 def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
-    """Find slices of predictions with significantly more errors than other rows; `wrong` is (n,) bool.
-
-    Left out: facets that determine whether a row is wrong or follow from it, and disagreement with other models.
-    """
+    """Find slices with significantly more `wrong` (n,) rows; facets that follow from the outcome are left out."""
     known = BY_DEFINITION | CONSEQUENCES
     causes = [facet for facet in facets if facet.name not in (OUTCOME, *SEVERAL)]
     options = [(facet.name, option) for facet in causes for option in facet.options if option.clause.value not in known]
@@ -218,11 +215,7 @@ TAGGED = f"{TAG}="
 
 
 def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Return error rates of all error tags and column values, with p-values corrected together by Holm's method.
-
-    Outcome and classes are left out; tags of no row are included. The rows are those of `build_risk_table`, where `tag`
-    is a filter rule.
-    """
+    """Return error rates of all tags and column values (rows of `build_risk_table`), with p after Holm over all."""
     own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "true", "predicted", *SEVERAL)]
     has = {f"{TAGGED}{name}": each for name, each in tags.items()}
     has |= {str(option.clause): option.has for facet in own for option in facet.options}

@@ -125,10 +125,7 @@ class Kappa(NamedTuple):
 
 
 def compute_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
-    """Compute Cohen's κ (1960) between the labels of two raters for the same n rows.
-
-    The interval is the normal one with the variance of Fleiss, Cohen and Everitt (Psychological Bulletin 1969).
-    """
+    """Compute Cohen's κ (1960) of two raters of n rows, with the interval of Fleiss, Cohen and Everitt (1969)."""
     kinds = {each: place for place, each in enumerate(dict.fromkeys((*first, *second)))}
     table = np.zeros((len(kinds), len(kinds)))
     np.add.at(table, ([kinds[each] for each in first], [kinds[each] for each in second]), 1.0)

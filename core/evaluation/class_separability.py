@@ -129,10 +129,7 @@ def read_layers(
 def measure_separability(
     vectors: np.ndarray, labels: np.ndarray
 ) -> tuple[float | None, float | None, list[float] | None]:
-    """Return mean silhouette and neighbour purity of text vectors by true class, and the silhouette's 95 % interval.
-
-    None where undefined. The interval is a bootstrap over the texts' own silhouettes.
-    """
+    """Return mean silhouette and neighbour purity of text vectors, and the silhouette's bootstrap interval, or None."""
     pure = compute_purity(vectors, labels)
     mean, interval = None, None
     if np.ndim(labels) == 1:

@@ -113,10 +113,7 @@ LEAST = 6  # folds that a p below 0.05 needs: with 5 folds the smallest p is 2 /
 
 @dataclass(frozen=True)
 class Wilcoxon:
-    """Wilcoxon's exact signed-rank test (1945, two-sided) on the differences of a metric, one for each fold.
-
-    Folds share most of their training rows, so that p is somewhat too small (Dietterich 1998).
-    """
+    """Wilcoxon's exact signed-rank test (1945, two-sided) over folds; p is somewhat too small (Dietterich 1998)."""
 
     differences: tuple[float, ...]
     test = "Wilcoxon over folds"

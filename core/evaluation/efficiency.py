@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from core.evaluation.inference import get_device, switch_to_eval
+from core.exceptions import try_call
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 
@@ -137,10 +138,7 @@ def get_processor(device: torch.device) -> str:
     """Return the name of a device's processor, such as `AMD EPYC 9R14` or `NVIDIA H100`."""
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
-    try:
-        lines = CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
+    lines = try_call(OSError, "", CPU_INFO.read_text, "utf-8", "replace").splitlines()
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, "") or platform.processor() or platform.machine()
 

@@ -1,7 +1,4 @@
-"""Projections of a split's pooled embeddings by PCA (exact), t-SNE and UMAP, and measures of their quality.
-
-Settings and PCA need numpy alone; scikit-learn, openTSNE and umap-learn are imported where they are used.
-"""
+"""Projections of embeddings by PCA, t-SNE and UMAP, and their quality; heavy libraries are imported where used."""
 
 import typing
 from collections.abc import Callable

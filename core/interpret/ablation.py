@@ -62,10 +62,9 @@ class AblationEffects:
 
 
 def silence_parts(reader: ExplainContext, text: str, target: str = "") -> AblationEffects:
-    """Compute the effect on the log-odds of a class of silencing each part of a model, one at a time.
+    """Compute the effect on a class's log-odds of silencing each part alone, in addition to the reader's changes.
 
-    Each part is silenced in addition to the reader's intervention; a part that is off already has no effect. Raises
-    InputError for an unknown class, a model without attention, or an intervention that does not fit the model.
+    Raises InputError for an unknown class, a model without attention, or an intervention that does not fit the model.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):

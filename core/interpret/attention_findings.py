@@ -112,12 +112,8 @@ def describe_gates(found: Row) -> str:
     low, high = min(apart, key=lambda row: row["value"]), max(apart, key=lambda row: row["value"])
     ends = (f"{row['measure']} in layer {row['layer']} ({number(row['value'], 2)})" for row in (low, high))
     least, most = ends
-    return f"Gates are lowest for {least} and highest for {most}; all words: {_list_gate_means(rows)}."
-
-
-def _list_gate_means(rows: Sequence[Row]) -> str:
-    means = {row["layer"]: row["control"]["all"]["value"] for row in rows}
-    return ", ".join(number(value, 2) for value in means.values())
+    means = {row["layer"]: number(row["control"]["all"]["value"], 2) for row in rows}
+    return f"Gates are lowest for {least} and highest for {most}; all words: {', '.join(means.values())}."
 
 
 def describe_importance(found: Row) -> str:

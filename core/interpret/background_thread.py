@@ -1,7 +1,4 @@
-"""Background threads for long-running computations that report progress and can be stopped.
-
-Imports no torch: pages create such threads before they need a model.
-"""
+"""Background threads for long computations that report progress and can be stopped. Imports no torch."""
 
 import threading
 from collections.abc import Callable, Iterator

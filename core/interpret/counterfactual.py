@@ -352,10 +352,7 @@ class _FlipSearch:
 
 
 def rank_move(words: Sequence[str], instead: str | None, place: int) -> int:
-    """Rank how unnatural an edit of a word is: 0 a deletion, 1 a word of the same part of speech, 2 another word.
-
-    A text in a language without a tagger has no 2.
-    """
+    """Rank how unnatural an edit is: 0 a deletion, 1 the same part of speech, 2 another word (if there is a tagger)."""
     if instead is None:
         return 0
     language = detect_language([" ".join(words)])

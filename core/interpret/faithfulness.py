@@ -399,10 +399,7 @@ def measure_methods(
 
 
 def measure_sentence(reader: ExplainContext, text: str, method: str, target: str = "") -> SentenceFaithfulness:
-    """Measure an attribution method's faithfulness on one sentence, for the named or the most probable class.
-
-    Raises InputError for an unknown method or class, or a method that does not fit the model.
-    """
+    """Measure a method's faithfulness on a sentence, for the named or most probable class; InputError: does not fit."""
     attribution.check_method(method, reader.model.provides)
     reader.check_class(target)
     case = PerturbationCase.from_text(_read_part(reader, text), reader.find_class(target, reader.predict([text])))

@@ -430,10 +430,7 @@ def measure_split(
     texts: Sequence[str],
     tell: Callable[[str, float | None], None] = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Measure the attention of a model over texts, with an untrained model of its shape as control; `describe_split`.
-
-    Maps are read at up to 64 texts at a time; texts too long for maps and texts without tokens are left out.
-    """
+    """Measure a model's attention over texts, with an untrained model of its shape as control (`describe_split`)."""
     tell("finding parts of speech and polar words", None)
     table = build_token_table(tokenizer, texts)
     kinds = find_token_kinds(tokenizer, texts, table)

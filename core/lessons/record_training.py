@@ -1,8 +1,4 @@
-"""Recording of the two trainings of the lesson `data`: `python -m core.lessons.record_training` writes them again.
-
-It takes about ten minutes on one core. The same preset learns from a few sentences of the built-in corpus and from all
-of them; what it answers on the way is kept, not the model.
-"""
+"""Recording of both trainings of the lesson `data`, in ten minutes: `python -m core.lessons.record_training`."""
 
 import json
 import tempfile

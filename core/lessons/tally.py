@@ -107,12 +107,7 @@ class TallyStore:
             _delete_answers(connection, code)
 
     def count_answers(self, code: str) -> dict[str, Any]:
-        """Count the answers of a class.
-
-        Returns:
-            `answered`: how many, at the first and at the second question; `counts`: of each question the number for
-            each option, None below `LEAST` answers.
-        """
+        """Return how many `answered` each question, and `counts` of each option, None below `LEAST` answers."""
         with self._open_connection(write=False) as connection:
             found = _require_class(connection, code)
             asked = (

@@ -121,10 +121,7 @@ class BackboneLayer(nn.Module):
 
 
 class PretrainedClassifier(EncoderClassifier):
-    """A classifier on a pretrained encoder that reads [CLS] text [SEP], with a head and dropout of Sentiscope.
-
-    With `pairs` it reads [CLS] first [SEP] second [SEP], with the backbone's token types if it has two.
-    """
+    """A classifier on a pretrained encoder that reads [CLS] text [SEP] (pairs: text [SEP] again), with our head."""
 
     def __init__(
         self,

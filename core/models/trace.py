@@ -1,7 +1,4 @@
-"""The inputs, outputs, inner trace, record and interventions of a model's forward pass.
-
-Letters used in every room: B batch, L tokens, H heads, N components, C classes, d width.
-"""
+"""Inputs, outputs, trace and interventions of a model: B batch, L tokens, H heads, N components, C classes, d width."""
 
 from __future__ import annotations
 

@@ -114,11 +114,7 @@ def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Ite
 
 
 def read_lines(folders: Sequence[Path], group: str) -> dict[str, Line]:
-    """Return key → line of a group; a later line or folder replaces an earlier one, but no failure a result.
-
-    Raises:
-        InputError: a file cannot be read, or a line of it is damaged.
-    """
+    """Return key → last line of a group (a failure replaces no result); InputError: unreadable or damaged."""
     found: dict[str, Line] = {}
     for file in (folder / f"{group}.jsonl" for folder in folders):
         for number, text in enumerate(_read_text(file).splitlines(), 1):

@@ -31,10 +31,7 @@ FILE = "teacher.npy"  # file in the directory of a run while it trains, so that 
 def get_soft_labels(
     store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, pause: Callable[[], None]
 ) -> np.ndarray:
-    """Return a teacher's class probabilities (n, C) of the training texts, stored in the new run's `folder`.
-
-    `pause` is called where work can stop. ConfigError: no or another teacher; DataError: TF-IDF cannot learn.
-    """
+    """Return a teacher's probabilities (n, C) of the training texts, stored in `folder`; work stops in `pause`."""
     path = folder / FILE
     if path.is_file():
         return np.load(path, allow_pickle=False)
@@ -102,10 +99,7 @@ def cross_fit_tfidf(
 
 
 def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
-    """Assign each text to a fold, (n,) int; texts that become equal under any of the text settings share a fold.
-
-    Seeded, and stratified by the label (or set of labels) of the first of equal texts.
-    """
+    """Assign texts to seeded, stratified folds, (n,) int; texts equal under any of the text settings share one."""
     repeats = _group_equal_texts(texts, configs)
     _, kinds = np.unique(labels, axis=0, return_inverse=True)
     _, first = np.unique(repeats, return_index=True)

@@ -80,8 +80,7 @@ class BeliefFiles(Analysis[Belief]):
         from core.runs.load import load_run
 
         loaded = load_run(self.store, self.run)
-        asked_rows = DataRequest(split=VALIDATION, limit=self.limit)
-        rows = read_evaluation_data(loaded.record, asked_rows).rows
+        rows = read_evaluation_data(loaded.record, DataRequest(split=VALIDATION, limit=self.limit)).rows
         labels = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
         sentences = list(map(interpret.faithfulness.LabeledSentence, rows["text"], labels))
         asked = self.methods or interpret.attribution.list_methods(loaded.model.provides)

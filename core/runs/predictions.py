@@ -55,10 +55,7 @@ def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
 
 
 def read_predictions(path: Path) -> pd.DataFrame:
-    """Read the stored predictions of a split as a table; RunDamaged: the file cannot be read.
-
-    If the run stores no texts, they are read from its data set; without the data set they are placeholders.
-    """
+    """Read a split's predictions as a table; texts that are not stored come from the data set or are placeholders."""
     try:
         table = data.parquet.read_parquet(path)
     except DataError as error:

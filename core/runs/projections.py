@@ -307,10 +307,7 @@ class LayerSimilarity(NamedTuple):
 
 
 def compare_layers(first: LayerFiles, second: LayerFiles) -> LayerSimilarity:
-    """Compare the stored layers of two runs by linear CKA on the same sentences of a split.
-
-    Raises InputError for runs on other data or splits, NotAvailable if the layers of one have not been read.
-    """
+    """Compare the layers of two runs on the same sentences by linear CKA; InputError: others, NotAvailable: unread."""
     records = [each.store.read(each.run) for each in (first, second)]
     if first.split != second.split or records[0].data_fingerprint != records[1].data_fingerprint:
         raise InputError(f"{first.run} and {second.run} are not of the same sentences")

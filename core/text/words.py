@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from zlib import crc32
 
-from core.exceptions import InputError
+from core.exceptions import InputError, try_call
 
 _LETTER = r"[^\W\d_]"
 EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
@@ -85,10 +85,7 @@ def hash_char_ngrams(word: str, count: int) -> list[int]:
 
 def check_passage(asked: int) -> int:
     """Check the option `--passage`, the maximum number of words of a passage, and return it; 0: read texts whole."""
-    try:
-        words = operator.index(asked)
-    except TypeError:
-        words = -1
+    words = try_call(TypeError, -1, operator.index, asked)
     if isinstance(asked, bool) or words < 0:
         raise InputError(f"--passage {asked}: words per passage, at least 1; 0 reads each text as a whole")
     return words
