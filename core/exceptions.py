@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-Result, Otherwise = TypeVar("Result"), TypeVar("Otherwise")
+Result = TypeVar("Result")
+Otherwise = TypeVar("Otherwise")
 
 
 def try_call(

@@ -1,7 +1,5 @@
 """The catalogue of model presets: by paper, in detail, and compared in pairs. Imports no torch."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import re
@@ -106,7 +104,7 @@ def list_deviations(name: str) -> list[dict[str, str]]:
     return found
 
 
-def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:
+def compare_presets(first: str, second: str) -> tuple["SettingDifference", ...]:
     """Return every setting in which two model presets differ; InputError: no such preset."""
     known = list_preset_settings()
     return list_differences(*(known.get(name) or flatten_config(compose(name)) for name in (first, second)))

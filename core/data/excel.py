@@ -1,7 +1,5 @@
 """Reading of an Excel sheet row by row, without trusting the sizes that the workbook declares."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
@@ -142,7 +140,7 @@ class _Part(NamedTuple):
     formulas: bool
 
     @classmethod
-    def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
+    def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> "_Part":
         """Scan the XML of an Excel sheet for merged cells and formulas."""
         merged, formulas, before = list[tuple[int, int, int]](), False, b""
         with archive.open(sheet._worksheet_path.lstrip("/")) as stream:

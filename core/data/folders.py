@@ -1,7 +1,5 @@
 """Folders of labelled texts: one file per split, one file per class, or one folder per class."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterable, Iterator

@@ -6,8 +6,6 @@ turn (`BEGIN IMMEDIATE`, a busy timeout) and is on disk when it returns; readers
 normalised before they are stored.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import json
@@ -173,7 +171,7 @@ class Ledger:
             return Change(connection).read_times(about)
 
     @contextlib.contextmanager
-    def begin_change(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
+    def begin_change(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator["Change"]:
         """Open one transaction on the annotations, described as `said` in the history; an error undoes all its changes.
 
         With `goes_on` it is merged with the author's last change if that has the same row and the same `said`. Raises
@@ -189,7 +187,7 @@ class Ledger:
                 _check_room(connection)
 
     @contextlib.contextmanager
-    def transfer_author(self, about: str, one: str, other: str) -> Iterator[Change]:
+    def transfer_author(self, about: str, one: str, other: str) -> Iterator["Change"]:
         """Transfer the change history of one author to another, who can then undo each change (context manager)."""
         with self._open_connection(write=True) as connection:
             yield Change(connection)
@@ -200,7 +198,7 @@ class Ledger:
             connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
 
     def undo_last(
-        self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None
+        self, about: str, author: str, check: Callable[["Change", str], None] = lambda change, said: None
     ) -> Row:
         """Undo an author's last annotation change not undone yet; return the change's description and affected rows.
 

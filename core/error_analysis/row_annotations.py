@@ -1,7 +1,5 @@
 """Codes and notes that authors gave to the rows of a data set, and Cohen's κ between two authors."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import Counter
@@ -48,11 +46,11 @@ class Annotations:
         """Count, for each annotation code, the rows among `keys` to which any author gave it."""
         return Counter(code for key in keys for code in self._collect_codes(key))
 
-    def select_author(self, author: str) -> Annotations:
+    def select_author(self, author: str) -> "Annotations":
         """Return only the annotation codes and notes of one author."""
         return self._filter_entries(lambda key, who: who == author)
 
-    def filter_visible(self, author: str) -> Annotations:
+    def filter_visible(self, author: str) -> "Annotations":
         """Return the annotations an author may see: others' codes of a row are hidden until this author has coded it.
 
         If no other author has coded a row, a note is enough to see notes. Unnamed visitors without annotations see all.
@@ -77,7 +75,7 @@ class Annotations:
         """Return (n,) bool: which rows have a note by any author."""
         return np.array([key in self.notes for key in keys], bool)
 
-    def count_hidden(self, seen: Annotations, keys: Iterable[str]) -> int:
+    def count_hidden(self, seen: "Annotations", keys: Iterable[str]) -> int:
         """Count the rows with annotations that are hidden from a user, who may see only those in `seen`."""
         return sum(
             len(self.given.get(key, {})) > len(seen.given.get(key, {}))
@@ -98,7 +96,7 @@ class Annotations:
     def _collect_codes(self, key: str) -> set[str]:
         return {code for codes in self.given.get(key, {}).values() for code in codes}
 
-    def _filter_entries(self, told: Callable[[str, str], bool]) -> Annotations:
+    def _filter_entries(self, told: Callable[[str, str], bool]) -> "Annotations":
         given = {key: {who: codes for who, codes in each.items() if told(key, who)} for key, each in self.given.items()}
         notes = {key: {who: text for who, text in each.items() if told(key, who)} for key, each in self.notes.items()}
         return Annotations(

@@ -118,17 +118,13 @@ class _TensorMemoryCounter(TorchDispatchMode):
     ) -> Any:
         made = operation(*given, **(named or {}))
         for tensor in tree_leaves(made):
-            if isinstance(tensor, Tensor):
-                self._count_storage(tensor.untyped_storage())
+            storage = tensor.untyped_storage() if isinstance(tensor, Tensor) else None
+            if storage is not None and (key := storage._cdata) not in self._known:  # views share it
+                self._known[key] = storage.nbytes()
+                self.now += self._known[key]
+                self.peak = max(self.peak, self.now)
+                weakref.finalize(storage, self._drop_storage, key).atexit = False
         return made
-
-    def _count_storage(self, storage: torch.UntypedStorage) -> None:
-        key = storage._cdata  # views share it
-        if key not in self._known:
-            self._known[key] = storage.nbytes()
-            self.now += self._known[key]
-            self.peak = max(self.peak, self.now)
-            weakref.finalize(storage, self._drop_storage, key).atexit = False
 
     def _drop_storage(self, key: int) -> None:
         self.now -= self._known.pop(key)

@@ -4,8 +4,6 @@ Words are inserted or deleted in the order of their attributions and in random o
 is paraphrased, and the weights are shuffled. `core.interpret.faithfulness_verdict` judges a method by these tests.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import defaultdict
@@ -154,7 +152,7 @@ class PerturbationCase(NamedTuple):
     target: int
 
     @classmethod
-    def from_text(cls, text: str, target: int) -> PerturbationCase:
+    def from_text(cls, text: str, target: int) -> "PerturbationCase":
         """Create a perturbation-test case from a typed text and a class index."""
         return cls(text, tuple(find_word_spans(text)), target)
 

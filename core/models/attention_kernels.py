@@ -12,8 +12,6 @@ Shapes in every signature:
     out             (B, H, L, dv)
 """
 
-from __future__ import annotations
-
 import random as pseudo
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -244,7 +242,7 @@ class Blocks:
         self.stretch = self.size + 2 * half + 2 * self.shared  # S, keys of a block, its neighbours and the global ones
 
     @staticmethod
-    def from_queries(q: Tensor, positions: Tensor, half: int) -> Blocks:
+    def from_queries(q: Tensor, positions: Tensor, half: int) -> "Blocks":
         """Return the block layout for queries (B, N, H, L, e), global token positions and half a window."""
         B, _, H, L, _ = q.shape
         return Blocks(B, H, L, half, positions)

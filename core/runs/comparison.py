@@ -190,10 +190,20 @@ class _MetricComparison:
 
     def _group_rows(self, side: ModelPredictions, run: Run, column: str) -> dict[str, np.ndarray]:
         """Return row positions for each value of a column, or for each saved slice (subset of rows, may overlap)."""
-        if column != SLICE or not self.sides.slices:
-            return _group_by_value(side.answers[run], column)
-        found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
-        return {name: rows for name, rows in found.items() if len(rows)}
+        if column == SLICE and self.sides.slices:
+            found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
+            return {name: rows for name, rows in found.items() if len(rows)}
+        answers = side.answers[run]
+        if column == "label" and answers.labels.ndim == 1:
+            values = np.array(answers.record.classes, object)[answers.labels]
+        elif column in answers.columns:
+            values = answers.columns[column].astype(str).to_numpy(object)
+        else:
+            there = ", ".join([*map(str, answers.columns), *["label"] * (answers.labels.ndim == 1)]) or "none"
+            raise InputError(f"--by {column}: these rows have no such column; they have {there}")
+        if (number := len(set(values))) > MOST_VALUES:
+            raise InputError(f"--by {column}: {count(number)} values; name a column with at most {MOST_VALUES}")
+        return {value: np.flatnonzero(values == value) for value in sorted(set(values))}
 
     def _judge_pairs(
         self, first: ModelPredictions, second: ModelPredictions, pairs: Mapping[Run, ScorePair], about: dict[str, Any]
@@ -257,21 +267,6 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
         for run, found in places.items()
         if found
     }
-
-
-def _group_by_value(answers: Answers, column: str) -> dict[str, np.ndarray]:
-    """Group row positions by the values of a named column: value as text → row positions."""
-    if column == "label" and answers.labels.ndim == 1:
-        found = np.array(answers.record.classes, object)[answers.labels]
-    elif column in answers.columns:
-        found = answers.columns[column].astype(str).to_numpy(object)
-    else:
-        there = ", ".join([*map(str, answers.columns), *["label"] * (answers.labels.ndim == 1)]) or "none"
-        raise InputError(f"--by {column}: these rows have no such column; they have {there}")
-    values = sorted(set(found))
-    if len(values) > MOST_VALUES:
-        raise InputError(f"--by {column}: {count(len(values))} values; name a column with at most {MOST_VALUES}")
-    return {value: np.flatnonzero(found == value) for value in values}
 
 
 def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison]) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Dataset shift: how a split or other rows differ from a run's training texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -100,27 +100,21 @@ def cross_fit_tfidf(
 
 def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
     """Assign texts to seeded, stratified folds, (n,) int; texts equal under any of the text settings share one."""
-    repeats = _group_equal_texts(texts, configs)
-    _, kinds = np.unique(labels, axis=0, return_inverse=True)
-    _, first = np.unique(repeats, return_index=True)
-    order = np.lexsort((np.random.default_rng(seed).permutation(len(first)), kinds[first]))
-    fold = np.empty(len(first), np.int64)
-    fold[order] = np.arange(len(first)) % FOLDS
-    return fold[repeats]
-
-
-def _group_equal_texts(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """Number the texts, (n,); texts that are equal after normalisation, even via a third text, share a number."""
-    rows, links = np.arange(len(texts)), len(texts)
-    pairs = []
-    for config in configs:
+    rows, links, pairs = np.arange(len(texts)), len(texts), []
+    for config in configs:  # texts may be equal via a third one
         keys, which = np.unique(np.array(make_text_keys(texts, config), object), return_inverse=True)
         pairs.append((rows, links + which))
         links += len(keys)
     from_, to = (np.concatenate(side) for side in zip(*pairs, strict=True))
     graph = coo_array((np.ones(len(to), bool), (from_, to)), shape=(links, links))
     _, found = connected_components(graph, directed=False)
-    return np.unique(found[: len(texts)], return_inverse=True)[1]
+    repeats = np.unique(found[: len(texts)], return_inverse=True)[1]
+    _, kinds = np.unique(labels, axis=0, return_inverse=True)
+    _, first = np.unique(repeats, return_index=True)
+    order = np.lexsort((np.random.default_rng(seed).permutation(len(first)), kinds[first]))
+    fold = np.empty(len(first), np.int64)
+    fold[order] = np.arange(len(first)) % FOLDS
+    return fold[repeats]
 
 
 def _get_texts(dataset: Dataset, split: str) -> list[str]:

@@ -1,7 +1,5 @@
 """The evaluation of a run on labelled rows: metrics with intervals, and warnings about their reliability."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +39,7 @@ def build_report(
     given: EvaluationData,
     *,
     by: str = "",
-    lines: Mapping[str, CostThreshold] | None = None,
+    lines: Mapping[str, "CostThreshold"] | None = None,
     on_progress: OnProgress = lambda what, share: None,
 ) -> dict[str, Any]:
     """Evaluate a run on rows, and by a column `by`, as plain data; `lines` are thresholds by class for error costs."""
