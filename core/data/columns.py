@@ -305,10 +305,7 @@ class TableHead:
 
 
 def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
-    """Find the header of a table (the row of column names), and the rows around it that are no data.
-
-    `width` is the width of most rows; `asked` (`yes`, `no` or empty) is the user's setting.
-    """
+    """Find the header of a table, and the rows around it that are no data; `asked` is yes, no or empty."""
     none = TableHead(tuple(map(str, range(width))), named=False)
     if asked == "no" or not rows:
         return none

@@ -35,11 +35,7 @@ _DAMAGED = (
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
-    """Read the table of one sheet of an Excel workbook.
-
-    `sheet` is its name; empty: the first visible sheet with a table of at least two columns. `header` (`yes` or `no`)
-    says whether the first row names the columns; empty: found by inspection.
-    """
+    """Read one sheet of a workbook (empty: the first visible table of two columns); `header` is yes, no or empty."""
     import openpyxl
 
     try:

@@ -37,11 +37,9 @@ _CLASS_NAMES = frozenset("label labels class classes category target intent y go
 def clean_rows(
     frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Return the rows of a table with a usable text and label, with a new index, and findings about the rows.
+    """Return the rows with a usable text and label, with a new index, and findings; DataError: bad 0/1 column, or pair.
 
-    The columns are `text` (str; pairs joined by `core.text.text_pairs.join_pair`), `label` (str; a tuple for several
-    labels) and the others of the table. A label equal to `withheld` means no label. Raises a DataError if a 0/1 column
-    has another value, or a pair has no second text.
+    Columns: `text` (str; pairs as of `join_pair`), `label` (str or tuple; `withheld` means none) and the table's.
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
@@ -74,10 +72,7 @@ def clean_rows(
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
-    """Return findings about cleaned labelled rows: duplicates, label conflicts, long texts and unusable classes.
-
-    `to_train` requires enough rows of two classes; `column`, the name of the label column, may allow many numbers.
-    """
+    """Return findings about cleaned rows: duplicates, conflicts, long texts, and classes that cannot be used."""
     repeated = rows[rows["text"].duplicated(keep=False)]
     again = len(repeated) - repeated["text"].nunique()
     conflicts = int((repeated.groupby("text")["label"].nunique() > 1).sum())

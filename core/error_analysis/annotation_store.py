@@ -1,9 +1,7 @@
 """The SQLite file of annotations (codes and notes) next to the runs, in which every change can be undone.
 
-Many users may write at the same time, from threads and processes. Each change is one transaction that waits for its
-turn (`BEGIN IMMEDIATE`, a busy timeout) and is on disk when it returns; readers do not wait (write-ahead log).
-`history` stores each changed row before and after the change, so that a change can be undone. Names and texts are
-normalised before they are stored.
+Many users may write at once: each change is one transaction that waits for its turn (`BEGIN IMMEDIATE`) and is on disk
+when it returns; readers do not wait. `history` stores each changed row before and after. Texts are normalised first.
 """
 
 import contextlib
@@ -148,10 +146,7 @@ class Ledger:
             return Change(connection).read_rows(table, **where)
 
     def read_history(self, about: str, most: int = 50) -> list[Row]:
-        """Return the last changes to the annotations of a data set, newest first.
-
-        Each has `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
-        """
+        """Return the last changes, newest first: `id`, `author`, `time`, `said`, `undone` and `keys` of the rows."""
         if not self.path.is_file():
             return []
         with self._open_connection() as connection:
@@ -200,10 +195,7 @@ class Ledger:
     def undo_last(
         self, about: str, author: str, check: Callable[["Change", str], None] = lambda change, said: None
     ) -> Row:
-        """Undo an author's last annotation change not undone yet; return the change's description and affected rows.
-
-        Raises InputError if there is none, if somebody else has changed these rows since, or if `check` raises it.
-        """
+        """Undo an author's last change; return its description and rows. InputError: none, or others changed them."""
         with self._open_connection(write=True) as connection:
             last = connection.execute(_LAST, (about, author)).fetchone()
             if last is None:
@@ -232,12 +224,8 @@ class Ledger:
                     return
                 _prepare_tables(connection)
                 connection.execute("BEGIN IMMEDIATE")
-                try:
+                with connection:  # commits, or rolls back after an error
                     yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             raise StorageError(f"{self.path}: codes cannot be read or written there: {error}") from error
 

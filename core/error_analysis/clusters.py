@@ -1,7 +1,6 @@
 """Clusters of sentences in embedding space, each named by its over-represented words.
 
-HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) by Euclidean distance of the vectors that the model's head
-reads, not of their 2-D projection. Sentences in sparse regions belong to no cluster.
+HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the head reads; sparse sentences are in no cluster.
 """
 
 from collections.abc import Sequence

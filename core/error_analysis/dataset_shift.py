@@ -1,11 +1,9 @@
 """Dataset shift between a split and training: a classifier, words, and `core.evaluation.split_differences`.
 
 The main number is from a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and word pairs
-with logistic regression learns to distinguish texts of the split from training texts. It is cross-fitted in five folds,
-with equal texts in the same fold. AUC is the mean over the folds; 0.5 means that the two sets cannot be distinguished.
-The variance of each fold is DeLong's (DeLong, DeLong and Clarke-Pearson, Biometrics 1988). The fits share texts, so the
-folds' AUCs are correlated: the variance of the mean of K folds is (1/K + 1/(K−1)) times their mean variance (Nadeau and
-Bengio, Machine Learning 2003), not 1/K.
+learns to distinguish texts of the split from training texts, cross-fitted in five folds with equal texts in one fold.
+AUC is the mean over the folds; 0.5: no difference. The variance of each fold is DeLong's (Biometrics 1988); as the fits
+share texts, that of the mean of K folds is (1/K + 1/(K−1)) times their mean (Nadeau and Bengio, Machine Learning 2003).
 """
 
 import math
@@ -108,10 +106,9 @@ def compute_auc(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]
 
 
 def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
-    """Find phrases more frequent in a split or in training, smallest p-value first; also return how many were tested.
+    """Find phrases more frequent in a split or in training, by p; also return how many phrases were tested.
 
-    Phrases of at least `LEAST` texts are tested. A phrase that contains, or is part of, a listed one and occurs in as
-    many texts of each side is left out. At most `LISTED` are returned for each side.
+    Phrases of at least `LEAST` texts are tested; of phrases inside one another in the same texts, one is listed.
     """
     m, n = len(training), len(split)
     of_split = np.arange(m + n) >= m

@@ -82,11 +82,7 @@ class Phrases:
     def find_keywords(
         self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
     ) -> list[Keyword]:
-        """Return the phrases over-represented in selected texts, highest z first; empty if none or all are selected.
-
-        Phrases are lower-case and contain no punctuation. One that contains, or is part of, a listed phrase and occurs
-        as often in the selection is left out: it is the same finding.
-        """
+        """Return over-represented phrases, highest z first; of phrases inside one another, equally frequent, one."""
         if chosen.all() or not chosen.any():
             return []
         found = [each for length in range(1, longest + 1) for each in self._find_phrases(length, chosen, most, least_z)]

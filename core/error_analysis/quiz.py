@@ -103,9 +103,7 @@ def find_flips(
 ) -> list[tuple[int, ...]]:
     """Return for each text the fewest words, one or two, whose deletion changes the predicted class; else ().
 
-    `texts` come with the spans of the words that may be deleted. `common` are lower-cased words that a reader would not
-    take for a reason, such as "the". Among sets of one size those with fewest of them come first, then those that lower
-    the log-odds of the predicted class most.
+    `texts` come with the spans of their words; sets with few `common` words, which give no reason, come first.
     """
     given = predict([text for text, _ in texts]).argmax(1)
     found: list[tuple[int, ...]] = [()] * len(texts)

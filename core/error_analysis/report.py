@@ -1,13 +1,11 @@
 """Error rates and risk ratios of tags and column values, slices with many errors, and the report of a selection.
 
-Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. R = 1 is tested by the score test
-(Pearson's chi-square without correction). The interval inverts this test at every R (Koopman, Biometrics 1984), so that
-it excludes 1 exactly if p is below its level, also if a or c is 0.
+Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. R = 1 is tested by the score test;
+the interval inverts it at every R (Koopman, Biometrics 1984), so that it excludes 1 exactly if p is below its level.
 
 Slices: one or two properties with significantly more errors, most excess errors first. Every option of the table (tags,
-classes, column values) and every pair of options with at least `LEAST` rows is tested against all other rows; p is
-Holm-corrected over all tests, so that the search itself causes no false findings. A pair is listed only if its error
-rate is also higher than that of each of its parts outside the pair, by the same test after Holm.
+classes, column values) and every pair with at least `LEAST` rows is tested against all other rows, with Holm over all.
+A pair is listed only if its error rate is also higher than that of each of its parts outside the pair.
 """
 
 import math

@@ -51,10 +51,7 @@ class Annotations:
         return self._filter_entries(lambda key, who: who == author)
 
     def filter_visible(self, author: str) -> "Annotations":
-        """Return the annotations an author may see: others' codes of a row are hidden until this author has coded it.
-
-        If no other author has coded a row, a note is enough to see notes. Unnamed visitors without annotations see all.
-        """
+        """Return the annotations an author may see: others' codes of a row only after this author has coded it."""
         coded, others = _split_annotated(self.given, author)
         noted, _ = _split_annotated(self.notes, author)
         if not (has_name(author) or coded or noted):

@@ -68,10 +68,9 @@ def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str
 
 
 def measure_time(model: nn.Module, batch: Batch) -> dict[str, Any]:
-    """Measure wall-clock milliseconds of a model's forward pass over a batch, on the device where the model is.
+    """Measure milliseconds of a forward pass over a batch on the model's device.
 
-    Returns `milliseconds` (median of `REPEATS`, or of at least three in `SECONDS`, after `WARM_UP` passes that do not
-    count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
+    Returns `milliseconds` (median of `REPEATS`, or three in `SECONDS`, after `WARM_UP`), quartiles, shape and `device`.
     """
     device = get_device(model)
     batch = batch.to(device)

@@ -82,11 +82,7 @@ def predict_texts(
     on_batch: OnBatch = ignore_progress,
     tokens: TokenTable | None = None,
 ) -> Predictions:
-    """Classify texts in batches of similar length; the model's training or evaluation mode stays as before.
-
-    `on_batch` gets the share done before each batch; its exceptions stop the work. `tokens` are the token ids of the
-    texts, if they are known. NotAvailable for infinite logits.
-    """
+    """Classify texts in batches of similar length; an exception from `on_batch` (share done) stops the work."""
     device, parts = get_device(model), []
     tokens = build_token_table(tokenizer, texts) if tokens is None else tokens
     # Without texts the model reads an empty one, so that the empty result has the right widths.

@@ -200,11 +200,7 @@ def join_class_names(has: Array, classes: Sequence[str]) -> list[str]:
 
 
 def tune_thresholds(labels: Array, probabilities: Array) -> Array:
-    """Return (C,) thresholds that maximise each label's F1 on these rows; 0.5 for a label without rows.
-
-    A threshold is half way between two probabilities; among equal F1 it is the nearest to 0.5, or 0.5 itself. F1 on the
-    same rows is too optimistic, most for labels with few rows.
-    """
+    """Return (C,) thresholds that maximise each label's F1 on these rows; among equal ones the nearest to 0.5."""
     scores = build_scores(labels, probabilities, "multi")
     once = np.ones((1, len(scores.labels)))
     found = np.full(scores.true.shape[1], HALF)

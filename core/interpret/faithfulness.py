@@ -355,10 +355,9 @@ def measure_methods(
     methods: Sequence[str],
     on_progress: OnProgress = lambda what, share: None,
 ) -> Belief:
-    """Measure how faithful attribution methods are to a run's model, on sentences that it was not trained on.
+    """Measure how faithful methods are to a run's model on sentences that it was not trained on.
 
-    `control` is the model with shuffled weights. An exception of `on_progress` stops the work. Raises InputError if no
-    sentence has three words, or a method does not fit the model.
+    `control` has shuffled weights. InputError: no sentence of three words, or an unfit method.
     """
     for method in methods:
         attribution.check_method(method, reader.model.provides)

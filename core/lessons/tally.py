@@ -131,12 +131,8 @@ class TallyStore:
                     connection.execute("PRAGMA journal_mode=WAL")
                 connection.executescript(_SCHEMA)
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                try:
+                with connection:  # commits, or rolls back after an error
                     yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"{self.path}: the answers of the class cannot be stored: {error}") from error
 

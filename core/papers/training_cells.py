@@ -89,13 +89,7 @@ def read_recipes() -> dict[str, Any]:
 
 
 def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Iterator[TrainingCell]:
-    """Yield the cells of a group: models by settings by seeds.
-
-    Args:
-        group: A group of the recipes.
-        seeds: The number of seeds of each model that has several in the recipe, from 0; 0: the recipe's.
-        scale: small or paper: only the cells of this scale; empty: all.
-    """
+    """Yield the cells of a group: models by settings by `seeds` (0: the recipe's), of a `scale` (empty: all)."""
     for part in group["cells"]:
         size = part.get("scale", group.get("scale", "small"))
         if scale not in ("", size):

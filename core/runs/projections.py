@@ -96,10 +96,7 @@ class MapFiles(Analysis["Projection"]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """Return the map analysis of a split; its file is named after settings, embeddings and predictions.
-
-        Raises InputError if the run has no embeddings of that split.
-        """
+        """Return the map analysis of a split, named after settings and files; InputError: no embeddings of it."""
         folder, record = store.get_path(run), store.read(run)
         source = folder / EVALUATION / split
         refuse_tagged(record)
@@ -230,10 +227,7 @@ class LayerFiles(Analysis[Layers]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, split: str) -> LayerFiles:
-        """Return the layer analysis of a run; its file is named after the weights, tokenizer and predictions.
-
-        Raises InputError for an unknown run or split, and NotAvailable if the model has no layers or no weights.
-        """
+        """Return a run's layer analysis, named after its files; NotAvailable: no layers or no weights."""
         record, folder = store.read(run), store.get_path(run)
         refuse_tagged(record)
         if "hidden" not in list_capabilities(record.config.model):

@@ -15,16 +15,10 @@ EXPONENTS = np.linspace(0.05, 2.0, 196)
 
 
 def find_curves(rows: Sequence[Mapping[str, Any]], metric: str) -> dict[str, Any] | None:
-    """Return the curves of a sweep's results over its numeric grid setting with most values; None if there is none.
+    """Return a metric's curves over a sweep's numeric grid setting with most values; None if there is none.
 
-    Args:
-        rows: As `core.runs.sweep_table.build_table` returns them.
-        metric: Name of the metric on the vertical axis.
-
-    Returns:
-        `setting`, `metric`, `logarithmic` (the axis of the setting), `yardstick` (points of TF-IDF: `x`, `mean`) and
-        `curves`: of each model `label`, `points` (`x`, `mean`, sample `deviation` or null, `n`) and `error`, the fit of
-        1 − mean over training rows (see `fit_error`), else null.
+    `rows` are as of `build_table`. `setting`, `metric`, `logarithmic`, `yardstick` (TF-IDF: `x`, `mean`) and `curves`:
+    of each model `label`, `points` (`x`, `mean`, sample `deviation` or null, `n`) and `error` (`fit_error`), else null.
     """
     known = [row for row in rows if row["metrics"].get(metric)]
     values = {name: {parse_number(row["grid"].get(name)) for row in known} for row in known[:1] for name in row["grid"]}

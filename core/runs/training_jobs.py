@@ -186,9 +186,7 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
     """Train and evaluate a run in this process, from the start or its checkpoint; return the final record.
 
-    The run is then done, or cancelled by `training_jobs.cancel`, SIGTERM or Ctrl-C and can be resumed. Raises
-    InputError if it was done before or another process trains it, and SentiscopeError if it failed; record and log
-    contain the reason.
+    Cancelled by `cancel`, SIGTERM or Ctrl-C it can be resumed. InputError: done before, or another process trains it.
     """
     tell = on_event or (lambda event: None)
     folder = store.get_writable_path(run)

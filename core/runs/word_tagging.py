@@ -225,10 +225,7 @@ def split_words(text: str) -> list[str]:
 
 
 def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the position of each word's first token in the model's input; `NOWHERE` for a word without a token.
-
-    Words are searched one after another in the normalised text, which works for any tokenizer with offsets.
-    """
+    """Return each word's first token in the input, found in order in the normalised text; `NOWHERE`: it has none."""
     encoded = tokenizer.encode(text)
     found, begins, token = list[int](), 0, 0
     for word in split_words(text):
