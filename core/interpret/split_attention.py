@@ -278,7 +278,7 @@ def describe_split(
         for each in (own, untrained)
     )
     deviation = own.get("deviation", np.zeros(0))
-    by_text = np.where(np.isfinite(deviation), deviation.round(6), None).tolist()
+    by_text = np.where(np.isfinite(deviation), deviation.round(6).astype(object), np.array(None)).tolist()
     return {
         "texts": int(there.sum()),
         "left_out": int((~there).sum()),
