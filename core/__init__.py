@@ -1,6 +1,3 @@
-"""The library of Sentiscope: labelled text in, trained and inspectable sentiment classifiers out.
-
-Importing this package costs nothing; torch, pandas and scikit-learn load only in the rooms that need them.
-"""
+"""The library of Sentiscope. Importing it costs nothing: heavy packages load only in the rooms that need them."""
 
 __version__ = "0.1.0"

@@ -30,10 +30,7 @@ def get_cache_folder() -> Path:
 
 
 def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int = MOST_BYTES) -> None:
-    """Write cache files, and delete the oldest ones named `kind` beyond a total size; a failure is only logged.
-
-    They are in one folder and written in order, so the last shows that all are there; new ones are never deleted.
-    """
+    """Write cache files in order, and delete the oldest other ones of `kind` beyond a total size; log a failure."""
     try:
         for path, content in files:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -176,11 +176,8 @@ def compose(
     """Build the complete settings of a run from a preset and dotted overrides, e.g. `{"training.lr": 1e-3}`.
 
     Values have the right type or are text as typed at `--set`. The preset's own settings override `suited`, the
-    settings recommended for the data set. Presets without training steps ignore `suited`: they are baselines, which
-    read every data set in the same way.
-
-    Portions of a batch are refused with batch normalisation, which would use the statistics of each portion. They are
-    refused here and not in `RunConfig`, so that a run recorded with both can still be read.
+    settings recommended for the data set, which baselines ignore. Portions of a batch are refused with batch
+    normalisation here and not in `RunConfig`, so that a run recorded with both can still be read.
 
     Raises ConfigError for an unknown preset or setting, a wrong type, or a contradiction.
     """

@@ -1,5 +1,24 @@
 """All errors that Sentiscope expects. Messages name the problem, its place, and what to do next."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+Otherwise = TypeVar("Otherwise")
+
+
+def try_call(
+    errors: type[Exception] | tuple[type[Exception], ...],
+    otherwise: Otherwise,
+    call: Callable[..., Result],
+    *arguments: Any,
+) -> Result | Otherwise:
+    """Return the result of a call, or `otherwise` if it raises one of these errors."""
+    try:
+        return call(*arguments)
+    except errors:
+        return otherwise
+
 
 class SentiscopeError(Exception):
     """Base class of all expected errors; the command line prints the message and exits with `exit_code`."""

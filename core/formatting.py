@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import difflib
+import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from core.exceptions import try_call
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +98,12 @@ def format_duration(seconds: float) -> str:
 T = TypeVar("T")
 BOM = "\ufeff"  # begins every exported CSV; without it Excel reads UTF-8 as the code page of the machine
 _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+
+
+def parse_number(text: Any) -> float | None:
+    """Return the finite number that a text holds; None if it holds none."""
+    found = try_call((TypeError, ValueError), math.nan, float, text)
+    return found if math.isfinite(found) else None
 
 
 def escape_formula(cell: T) -> T | str:

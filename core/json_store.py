@@ -1,8 +1,4 @@
-"""Validated reading of stored JSON: data match a type, or an error names the field. Imports nothing heavy.
-
-A stored file may come from an archive, another version or a full disk. So all data are validated by `msgspec` against
-a type with its ranges.
-"""
+"""Validated reading of stored JSON: data match a type, or an error names the field. Imports nothing heavy."""
 
 import dataclasses
 import difflib

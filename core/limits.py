@@ -1,7 +1,4 @@
-"""Quotas of a server: how much it stores or does at once, each with its environment variable and purpose.
-
-Imports only the standard library, as waiting processes import this module too.
-"""
+"""Quotas of a server, each with its environment variable and purpose. Imports only the standard library."""
 
 import os
 

@@ -1,8 +1,4 @@
-"""All metrics of a classifier in one table: for one label per text, several labels, and tags of words.
-
-One entry makes a metric available everywhere: with its interval on Performance and on the command line, in sweeps and
-for `training.metric`. Imports nothing heavy.
-"""
+"""All metrics of a classifier in one table; an entry makes a metric available everywhere. Imports nothing heavy."""
 
 from __future__ import annotations
 

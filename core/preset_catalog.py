@@ -1,7 +1,5 @@
 """The catalogue of model presets: by paper, in detail, and compared in pairs. Imports no torch."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import re
@@ -96,10 +94,7 @@ def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = C
 
 
 def list_deviations(name: str) -> list[dict[str, str]]:
-    """List where a preset deviates from its paper, and what it chose where the paper leaves something open.
-
-    Each has `what`, `paper`, `here`, `why`, and `instead`: a setting that follows the paper, or an empty text.
-    """
+    """List a preset's deviations from its paper: `what`, `paper`, `here`, `why`, `instead` (a setting, or empty)."""
     found = []
     for each in PRESETS[name].departures:
         value = list_preset_settings()[name].get(each.setting)
@@ -109,7 +104,7 @@ def list_deviations(name: str) -> list[dict[str, str]]:
     return found
 
 
-def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:
+def compare_presets(first: str, second: str) -> tuple["SettingDifference", ...]:
     """Return every setting in which two model presets differ; InputError: no such preset."""
     known = list_preset_settings()
     return list_differences(*(known.get(name) or flatten_config(compose(name)) for name in (first, second)))

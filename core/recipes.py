@@ -84,10 +84,7 @@ NO_RECIPE = AppliedRecipe("", {}, {})
 def apply_recipe(
     name: str, preset: str, given: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
 ) -> AppliedRecipe:
-    """Combine the settings of a recipe (empty: none) for a preset with the user's, `given`, which take precedence.
-
-    `suited` are the data set's (`core.config.compose`). ConfigError: unknown recipe, or settings that do not fit.
-    """
+    """Return a recipe's settings for a preset, overridden by `given`; `suited` as in `compose`; ConfigError: unfit."""
     given = dict(given or {})
     if not name:
         return AppliedRecipe("", given, {})

@@ -327,16 +327,15 @@ def print_shift(result: dict[str, Any]) -> None:
     auc = result["auc"]
     tells = "tells them apart" if auc["interval"][0] > 0.5 else "cannot tell them apart"
     say(f"TF-IDF {tells}: AUC {auc['value']:.3f} ({write_ends(auc['interval'])}), p {write_p(auc['p'])}.")
-    shares = [{**row, "name": f"share of {row['class']}", "p": row["p_holm"]} for row in result["balance"]]
     columns: dict[str, Any] = {
-        "measure": "name",
+        "measure": error_analysis.dataset_shift.name_measure,
         "training": "training",
-        split: "split",
+        split: "other",
         "difference": lambda row: signed(row["difference"], 3),
         "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
-        "p": lambda row: write_p(row["p"]),
+        "p": lambda row: write_p(row["p_holm"]),
     }
-    tabulate([*result["measures"], *shares], columns, "measure")
+    tabulate(result["measures"], columns, "measure")
     for where, more in ((split, True), ("training", False)):
         found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
         said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)

@@ -21,7 +21,7 @@ import core
 from core.api.options import CliArgument, Store
 from core.api.printing import say
 from core.cache import get_cache_folder
-from core.exceptions import ConfigError, InputError
+from core.exceptions import ConfigError, InputError, try_call
 from core.runs import queue
 from core.runs.store import RunStore, get_starters_dir, list_starters
 
@@ -94,10 +94,7 @@ def doctor(store: Store = None) -> dict[str, Any]:
 
 
 def _read_version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return try_call(importlib.metadata.PackageNotFoundError, None, importlib.metadata.version, name)
 
 
 def _detect_device(problems: list[str]) -> str:
@@ -231,11 +228,7 @@ def run_server(command: Sequence[str]) -> int:
 
 
 def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+    return try_call(ValueError, None, ipaddress.ip_address, text) is not None
 
 
 def _is_loopback(address: str) -> bool:

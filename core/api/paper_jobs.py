@@ -1,7 +1,5 @@
 """Background jobs of the page Papers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,7 +20,7 @@ class MissingResults(Analysis[int]):
     offer = Offer("Run what is missing", "Training what is missing", "Training what is missing failed", "")
 
     @classmethod
-    def from_table(cls, store: RunStore, paper: str, table: str, scale: str) -> MissingResults:
+    def from_table(cls, store: RunStore, paper: str, table: str, scale: str) -> "MissingResults":
         """Return the trainings of a table, whose progress is next to their results in the folder of runs."""
         return cls(store.folder / FOLDER, name_job(paper, table), store, paper, table, scale)
 

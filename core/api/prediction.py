@@ -106,7 +106,10 @@ def print_predict(result: dict[str, Any]) -> None:
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
         return
-    rows = _add_passages(predictions)
+    rows = []
+    for each in predictions:  # rows of passages follow that of a long text, numbered as 3.0, 3.1
+        own = each.get("passages", [])
+        rows += [each, *({**part, "row": f"{each['row']}.{part['row']}"} for part in own if len(own) > 1)]
     if result["task"] == "multi":
         first: dict[str, Any] = {"row": "row", "labels": format_answer}
     else:
@@ -135,16 +138,6 @@ def _print_cut(predictions: list[dict[str, Any]]) -> None:
 
 def _name_rows(found: list[dict[str, Any]]) -> str:
     return ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
-
-
-def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row per predicted text; for a long text, rows of its passages follow, numbered as 3.0, 3.1."""
-    found = []
-    for each in predictions:
-        own = each.get("passages", [])
-        found.append(each)
-        found += [{**part, "row": f"{each['row']}.{part['row']}"} for part in own] if len(own) > 1 else []
-    return found
 
 
 def _print_tags(result: dict[str, Any]) -> None:

@@ -114,7 +114,11 @@ def tabulate(
         if table := _build_table(cells, tuple(asked), whole, unbroken):
             out.print(table)
             return
-    _print_paragraphs(cells, tuple(asked), list(asked).index(whole) if whole in asked else 0)
+    titles, first = list(map(escape_controls, asked)), list(asked).index(whole) if whole in asked else 0
+    for row in cells:
+        out.print(Text(row[first], "bold"), soft_wrap=True)
+        if rest := [f"{titles[at]} {text}" for at, text in enumerate(row) if text and at != first]:
+            out.print(Padding(Text(" · ".join(rest), overflow="fold"), (0, 0, 0, 2)))
 
 
 def _build_table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, unbroken: int) -> Table | None:
@@ -136,14 +140,6 @@ def _build_table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: 
     for row in cells:
         table.add_row(*row)
     return table
-
-
-def _print_paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: int) -> None:
-    for row in cells:
-        out.print(Text(row[first], "bold"), soft_wrap=True)
-        rest = [f"{escape_controls(columns[at])} {text}" for at, text in enumerate(row) if text and at != first]
-        if rest:
-            out.print(Padding(Text(" · ".join(rest), overflow="fold"), (0, 0, 0, 2)))
 
 
 def _format_cell(cell: Any) -> str:

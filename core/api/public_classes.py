@@ -286,7 +286,19 @@ class Sentence:
         return f"Sentence({self.text!r}: {format_answer(self.prediction)})"
 
     def _repr_html_(self) -> str:
-        return _render_sentence(self.view, format_answer(self.prediction))
+        view = self.view
+        chances = "".join(
+            f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
+            f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
+            for name, value in view.probabilities.items()
+        )
+        note, parts = interpret.trace_summary.warn_unknown(view.unknown_words), view.mix.parts if view.mix else {}
+        mixture = [{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()]
+        return (
+            f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}"
+            f"<strong>{escape(format_answer(self.prediction))}</strong>"
+            f"<table><tbody>{chances}</tbody></table>{_render_table(mixture)}</div>"
+        )
 
 
 def _describe_run(shown: Mapping[str, Any]) -> str:
@@ -299,21 +311,6 @@ def _describe_run(shown: Mapping[str, Any]) -> str:
             f"{shown['seconds']:.0f} s of training" if shown["seconds"] else "",
         ]
     return ", ".join([word for word in words if word]) + (f": {shown['reason']}" if shown["reason"] else "")
-
-
-def _render_sentence(view: interpret.sentence_inspection.SentenceView, answer: str) -> str:
-    """Render a sentence as HTML: its prediction, and probabilities as bars; `figure()` draws its attention maps."""
-    chances = "".join(
-        f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
-        f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
-        for name, value in view.probabilities.items()
-    )
-    note, parts = interpret.trace_summary.warn_unknown(view.unknown_words), view.mix.parts if view.mix else {}
-    mixture = [{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()]
-    return (
-        f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
-        f"<table><tbody>{chances}</tbody></table>{_render_table(mixture)}</div>"
-    )
 
 
 def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,9 +1,7 @@
 """The command line: parse, call an API function, print. JSON goes to stdout as one object, all else to stderr.
 
-Every command is generated from a verb of `core.api.VERBS`: its arguments and options from the signature, its help from
-the docstring, its table from the function `print_VERB` in the module of the verb.
-
-Exit codes: 0 done, 1 failure, 2 wrong input.
+Every command comes from a verb of `core.api.VERBS`: arguments from the signature, help from the docstring, the table
+from `print_VERB`. Exit codes: 0 done, 1 failure, 2 wrong input.
 """
 
 import contextlib
@@ -123,7 +121,10 @@ def _end_command(command: str, result: Any, printer: Callable[[dict[str, Any]], 
 
 def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict[str, str]]:
     """Return an API function's description, its typed arguments, and the names of its progress callbacks."""
-    about, helps = read_docstring(verb)
+    about, *sections = re.split(r"^(Args|Returns|Raises):$", inspect.getdoc(verb) or "", flags=re.MULTILINE)
+    told = dict(zip(sections[::2], sections[1::2], strict=True)).get("Args", "")
+    entries = re.split(r"^    (\w+): ", told, flags=re.MULTILINE)[1:]
+    helps = {name: " ".join(text.split()) for name, text in zip(entries[::2], entries[1::2], strict=True)}
     hints = get_type_hints(verb, None, {"Intervention": object}, include_extras=True)
     arguments, listeners = list[Argument](), dict[str, str]()
     for name, parameter in inspect.signature(verb).parameters.items():
@@ -133,16 +134,7 @@ def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict
             listeners[name] = typed.listener
         else:
             arguments.append(_build_argument(parameter, hints[name], typed, helps.get(name, typed.help)))
-    return about, arguments, listeners
-
-
-def read_docstring(verb: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Split a function's docstring into the text before its sections and a text for each argument."""
-    about, *sections = re.split(r"^(Args|Returns|Raises):$", inspect.getdoc(verb) or "", flags=re.MULTILINE)
-    told = dict(zip(sections[::2], sections[1::2], strict=True)).get("Args", "")
-    entries = re.split(r"^    (\w+): ", told, flags=re.MULTILINE)[1:]
-    texts = (" ".join(text.split()) for text in entries[1::2])
-    return about.strip(), dict(zip(entries[::2], texts, strict=True))
+    return about.strip(), arguments, listeners
 
 
 def _build_argument(parameter: inspect.Parameter, hint: Any, typed: CliArgument, help: str) -> Argument:

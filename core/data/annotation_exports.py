@@ -21,10 +21,7 @@ Note = Callable[..., None]
 
 
 def unpack_export(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
-    """Convert the export of an annotation tool (Label Studio, Prodigy …) to table rows; return other rows unchanged.
-
-    `note` is called with kind, number and sentence of each finding; labels of spans are refused.
-    """
+    """Convert the export of an annotation tool to table rows and `note` findings; return other rows unchanged."""
     if not rows:
         return rows
     first = rows[0]

@@ -100,8 +100,7 @@ def build_card(
 ) -> dict[str, Any]:
     """Build the data card of a data set, as plain data for JSON: counts, shares and names, no text.
 
-    The vocabulary is fitted on train. `yardstick` has the scores of TF-IDF with words (`core.evaluation.baseline`) if
-    they are measured, `yardstick_chars` those with words and character n-grams.
+    The vocabulary is fitted on train. `yardstick` and `yardstick_chars` have the scores of TF-IDF, if measured.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {

@@ -305,10 +305,7 @@ class TableHead:
 
 
 def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
-    """Find the header of a table (the row of column names), and the rows around it that are no data.
-
-    `width` is the width of most rows; `asked` (`yes`, `no` or empty) is the user's setting.
-    """
+    """Find the header of a table, and the rows around it that are no data; `asked` is yes, no or empty."""
     none = TableHead(tuple(map(str, range(width))), named=False)
     if asked == "no" or not rows:
         return none
@@ -328,10 +325,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row of a table names the columns.
-
-    It does if it has a usual name, words above numbers, or short words above a few other words.
-    """
+    """Return whether the first row names the columns: a usual name, words above numbers or short ones above words."""
     if len(rows) < 2:
         return False
     first, rest = rows[0], rows[1:HEADER_ROWS]

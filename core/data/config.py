@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.exceptions import ConfigError
+from core.exceptions import ConfigError, try_call
 from core.settings import LARGEST_SEED, check_ranges, setting
 
 QuotingKind = Literal["", "double", "backslash", "single", "curly", "none"]
@@ -135,10 +135,7 @@ class DataConfig:
 
     def parse_shares(self) -> tuple[float, float, float]:
         """Return the three shares in the setting `data.split`; refuse any that are not positive numbers with sum 1."""
-        try:
-            parts = tuple(float(part) for part in self.split.split("/"))
-        except ValueError:
-            parts = ()
+        parts = try_call(ValueError, (), lambda: tuple(map(float, self.split.split("/"))))
         if len(parts) != 3 or min(parts) <= 0 or not math.isclose(sum(parts), 1, abs_tol=1e-6):
             raise ConfigError(f"data.split={self.split!r:.60}: three positive shares with sum 1, such as 0.7/0.15/0.15")
         return parts[0], parts[1], parts[2]

@@ -1,7 +1,4 @@
-"""Sentences with a tag for each word in the format of the CoNLL shared tasks: one word and its tag per line.
-
-Blank lines stand between sentences; the last column is the tag, read as IOB2 (Tjong Kim Sang and Veenstra, 1999).
-"""
+"""Sentences in the format of the CoNLL shared tasks: a word and, last, its IOB2 tag per line; blank lines between."""
 
 import re
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.data.encoding_guess import guess_encoding, normalize_name
-from core.exceptions import DataError
+from core.exceptions import DataError, try_call
 
 ENCODINGS = (
     *("utf-8", "utf-16", "cp1252", "latin-1", "cp949", "shift_jis", "gb18030", "cp1251"),
@@ -138,10 +138,8 @@ def _decode_certain(data: bytes) -> DecodedText | None:
         return DecodedText(data.decode(wide, "replace"), wide)
     if b"\x1b$" in data and data.isascii():
         return DecodedText(data.decode("iso2022-jp", "replace"), "iso2022-jp")
-    try:
-        return DecodedText(data.decode("utf-8"), "utf-8")
-    except UnicodeDecodeError:
-        return None
+    text = try_call(UnicodeDecodeError, None, data.decode, "utf-8")
+    return None if text is None else DecodedText(text, "utf-8")
 
 
 def _decode_guessed(data: bytes, guess: DecodedText) -> DecodedText:
@@ -174,8 +172,11 @@ def _decode_legacy(data: bytes, file: str) -> DecodedText:
     if not (found := guess_encoding(b"".join(legacy))):
         problem = "its encoding is unknown: it is not UTF-8, and no other encoding gives words of a language"
         raise DataError(f"{problem}; if you know it, name it with data.encoding, such as cp1251", file=file)
-    encoding = _choose_western(data) if found[0] == "cp1252" else found[0]
-    usual = (each for each in ENCODINGS if each not in (encoding, "latin-1") and _can_decode(data, each))
+    # Windows-1252 leaves bytes undefined.
+    western = found[0] == "cp1252" and try_call(UnicodeDecodeError, None, data.decode, "cp1252")
+    encoding = "latin-1" if western in (None, data.decode("latin-1")) else found[0]
+    usual = (each for each in ENCODINGS if each not in (encoding, "latin-1"))
+    usual = (each for each in usual if try_call(UnicodeError, "", data.decode, each))
     others = tuple(dict.fromkeys([*found[1:], *usual]))[:3]
     proof = _find_excerpt(legacy, encoding)
     if len(lines) - len(legacy) > _UTF8_LINES * len(lines):
@@ -183,13 +184,6 @@ def _decode_legacy(data: bytes, file: str) -> DecodedText:
         return dataclasses.replace(_decode_lines(data, found[0]), others=others, proof=proof)
     text = data.decode(encoding, "replace")
     return DecodedText(text, encoding, text.count("\ufffd"), others, proof)
-
-
-def _can_decode(data: bytes, encoding: str) -> bool:
-    try:
-        return bool(data.decode(encoding))
-    except UnicodeError:
-        return False
 
 
 def _is_legacy(line: bytes) -> bool:
@@ -217,10 +211,3 @@ def _find_excerpt(lines: list[bytes], encoding: str) -> str:
     found = _NOT_ASCII.search(text)
     start = max(0, (found.start() if found else 0) - 40)
     return text[start : start + 100]
-
-
-def _choose_western(data: bytes) -> str:
-    try:
-        return "latin-1" if data.decode("cp1252") == data.decode("latin-1") else "cp1252"
-    except UnicodeDecodeError:  # a byte that Windows-1252 leaves undefined
-        return "latin-1"

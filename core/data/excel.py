@@ -1,7 +1,5 @@
 """Reading of an Excel sheet row by row, without trusting the sizes that the workbook declares."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
@@ -37,11 +35,7 @@ _DAMAGED = (
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
-    """Read the table of one sheet of an Excel workbook.
-
-    `sheet` is its name; empty: the first visible sheet with a table of at least two columns. `header` (`yes` or `no`)
-    says whether the first row names the columns; empty: found by inspection.
-    """
+    """Read one sheet of a workbook (empty: the first visible table of two columns); `header` is yes, no or empty."""
     import openpyxl
 
     try:
@@ -66,7 +60,8 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         raise DataError(f"{problem}; unpack it, or save it again as .xlsx", file=file) from None
     width = max(map(len, rows))
     filled = [row + [None] * (width - len(row)) for row in rows]
-    head = find_head(_to_words(filled[: HEADER_ROWS + 20]), width, header)
+    top = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
+    head = find_head(top, width, header)
     more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
     kept = [row for row in filled[head.begin :] if not is_repeated_header(row, head)]
     with name_sheets(visible, chosen.title):
@@ -82,10 +77,6 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         sheet=chosen.title,
         decisions=(describe_head(head),),
     )
-
-
-def _to_words(rows: list[list[Any]]) -> list[list[str]]:
-    return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
@@ -145,7 +136,7 @@ class _Part(NamedTuple):
     formulas: bool
 
     @classmethod
-    def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
+    def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> "_Part":
         """Scan the XML of an Excel sheet for merged cells and formulas."""
         merged, formulas, before = list[tuple[int, int, int]](), False, b""
         with archive.open(sheet._worksheet_path.lstrip("/")) as stream:

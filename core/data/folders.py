@@ -1,7 +1,5 @@
 """Folders of labelled texts: one file per split, one file per class, or one folder per class."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -18,7 +16,7 @@ from core.data.delimited_text import parse_table, split_lines
 from core.data.findings import ReadingDecision, plural, shorten
 from core.data.labels import sort_names
 from core.data.reading_decisions import describe_encodings
-from core.exceptions import DataError
+from core.exceptions import DataError, try_call
 from core.formatting import count
 
 SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
@@ -246,10 +244,7 @@ def _is_text_folder(folder: TextFolder) -> bool:
 
 
 def _is_folder(entry: TextFolder) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link to itself
-        return False
+    return try_call(OSError, False, entry.is_dir)  # OSError: a link to itself
 
 
 def name_place(path: TextFolder, file: str) -> str:

@@ -53,10 +53,7 @@ class _ReadState:
 
 
 def read_json(text: str, file: str, part: str = "") -> RawTable | None:
-    """Read the rows of a JSON file as a table; return None if only the start of the text looks like JSON.
-
-    `part` is the key of the list to read if there are several, such as `train` or `result.rows`; empty: the longest.
-    """
+    """Read a JSON file's rows (of the list at `part`; empty: the longest); None if only the start looks like JSON."""
     reading = _ReadState(file, part)
     if (found := _parse_text(text, reading)) is None:
         return None

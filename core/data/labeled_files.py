@@ -90,13 +90,9 @@ def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSe
 def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
     """Read the labelled rows of each split from a data folder.
 
-    A folder has files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a single
-    `all.csv`; or a text file per class, such as `rt-polarity.pos`; or a folder per class with a file per text, perhaps
-    inside folders named after splits: `train/pos/1.txt`. A split without a label column, such as the test split of a
-    competition, is left out.
-
-    `to_train` requires training rows. Without it, one split of any name is enough, and rows are kept if their label is
-    withheld or not in `labels.json`.
+    It has files named after splits (`train.parquet`, `dev.tsv`, perhaps `labels.json`), one `all.csv`, or a text file
+    or folder per class (`rt-polarity.pos`, `train/pos/1.txt`). A split without labels is left out. `to_train` requires
+    training rows; without it one split is enough, and rows stay if their label is withheld or not in `labels.json`.
     """
     names, files = read_label_names(folder), find_split_files(folder)
     if not files:

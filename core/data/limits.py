@@ -54,10 +54,7 @@ def _parse_limits(settings: str) -> Limits:
 def make_error(
     found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None, part: str = ""
 ) -> DataError:
-    """Return the DataError for a file that exceeds the reading limit `name`.
-
-    `found` is the observed value in words, `part` a hint on how to make a smaller file.
-    """
+    """Return the DataError for a file beyond the limit `name`, with the value `found` and a hint, `part`."""
     most = getattr(get_limits(), name)
     unit = {"memory": "MB of memory", "size": "MB", "characters": "characters in a cell"}.get(name, name)
     how = f"Use a part of it{f' ({part})' if part else ''}, or raise the limit where Sentiscope is started"

@@ -46,21 +46,13 @@ def load_dataset(
 ) -> Dataset:
     """Load the labelled texts that `config` names, split into train, validation and test by the rules of their source.
 
-    Given splits are kept. Without a test split, validation is halved; without a validation split, a tenth of train is
-    taken (or the share of the source); a single table is cut 80/10/10. `config.split` pools the splits and cuts them
-    again, `config.folds` takes one fold as test. Every cut is stratified by the classes of the file and seeded, so
-    `config.rename` and `config.order` change no split. Classes without a training row are removed from other splits.
-    Texts of `config.add` and `config.examples` are added to train only. `notes` of the result list what was done.
+    Given splits are kept. Without a test split, validation is halved; without validation, a tenth of train is taken (or
+    the share of the source); a single table is cut 80/10/10. `config.split` pools and cuts all again; `config.folds`
+    takes one fold as test. Cuts are seeded and stratified by the classes of the file, so `config.rename` and
+    `config.order` change none. Classes without a training row leave the other splits. `to_train`: whether to read
+    `config.add`, `config.apart` and `config.examples`, which only change train. `on_report` gets the file's report.
 
-    Args:
-        config: The data set, and how to read and split it.
-        to_train: Whether to read `config.add`, `config.apart` and `config.examples`, which only change train.
-        on_report: Called with the report on the user's file.
-
-    Raises:
-        DataError: name, path or content cannot be used.
-        NotAvailable: a named data set is neither on the hub nor in the folder SENTISCOPE_DATA.
-        ConfigError: `config.limit` is below the number of classes, or `config.rename` or `config.order` is wrong.
+    Raises DataError (name, path or content), NotAvailable (not on the hub, nor here) and ConfigError (a setting).
     """
     refuse_elsewhere(config.name)
     refuse_elsewhere(config.examples)

@@ -13,7 +13,7 @@ from core.data.delimited_text import ParsedTable
 from core.data.encoding_guess import find_garbled
 from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shorten
 from core.data.labels import find_form
-from core.exceptions import DataError
+from core.exceptions import DataError, try_call
 from core.formatting import count
 
 if TYPE_CHECKING:
@@ -44,18 +44,12 @@ def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list
             f"({plural(garbled.places, 'place')}); save it again from its source as UTF-8"
         )
         findings.append(Finding("garbled", "warning", garbled.places, message))
-    western = ("cp1252", "latin-1") if decoded.encoding in ("utf-8", "utf-8-sig") else ()
-    alternatives = decoded.others or tuple(each for each in western if _can_be(decoded.text, each))
+    could = decoded.encoding in ("utf-8", "utf-8-sig") and not decoded.text.isascii()
+    western, data = ("cp1252", "latin-1") if could else (), decoded.text.encode() if could else b""
+    valid = (each for each in western if try_call(UnicodeDecodeError, "", data.decode, each))
+    alternatives = decoded.others or tuple(valid)
     proof = decoded.proof or _find_non_ascii(decoded.text)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
-
-
-def _can_be(text: str, encoding: str) -> bool:
-    """Return whether the bytes of a UTF-8 text are valid in another encoding."""
-    try:
-        return not text.isascii() and bool(text.encode().decode(encoding))
-    except UnicodeDecodeError:
-        return False
 
 
 def describe_encodings(files: Mapping[str, DecodedText]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:

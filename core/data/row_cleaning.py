@@ -37,17 +37,20 @@ _CLASS_NAMES = frozenset("label labels class classes category target intent y go
 def clean_rows(
     frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Return the rows of a table with a usable text and label, with a new index, and findings about the rows.
+    """Return the rows with a usable text and label, with a new index, and findings; DataError: bad 0/1 column, or pair.
 
-    The columns are `text` (str; pairs joined by `core.text.text_pairs.join_pair`), `label` (str; a tuple for several
-    labels) and the others of the table. A label equal to `withheld` means no label. Raises a DataError if a 0/1 column
-    has another value, or a pair has no second text.
+    Columns: `text` (str; pairs as of `join_pair`), `label` (str or tuple; `withheld` means none) and the table's.
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
     usable, left_out = _find_usable(texts, labels, withheld)
     if layout.pair:
-        texts = _join_pairs(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
+        seconds = as_words(frame[layout.pair])
+        if (lost := usable & (seconds.isna() | (seconds.str.strip() == ""))).any():
+            message, row = "the second text is missing; write one, or leave the row out of the file", lost.to_numpy()
+            raise DataError(message, file=file, row=int(row.argmax()) + 1, field=layout.pair)
+        whole = [join_pair(*two) if both else None for *two, both in zip(texts, seconds, usable, strict=True)]
+        texts = pd.Series(whole, index=texts.index, dtype="str")
     taken = {*layout.taken, "text", "label"}
     if layout.task == "multi":
         taken.update(find_bits(frame, [name for name in map(str, frame.columns) if name.startswith(PREFIX)]))
@@ -59,7 +62,9 @@ def clean_rows(
     repaired = list[Finding]()
     if layout.task != "tokens":
         kept["text"], repaired = _resolve_escaped(kept["text"])
-        repaired += _find_lost(kept["text"])
+        number = int(kept["text"].str.contains("\ufffd", regex=False).sum())
+        message = "with \ufffd, where characters were lost; save the file again from its source"
+        repaired += list_finding("lost-characters", "warning", number, f"{plural(number, 'text')} {message}")
     columns = f"'{shorten(layout.text)}' and '{shorten(layout.pair)}'"
     message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
     pairs = list_finding("pairs", "note", len(kept) if layout.pair else 0, message)
@@ -67,10 +72,7 @@ def clean_rows(
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
-    """Return findings about cleaned labelled rows: duplicates, label conflicts, long texts and unusable classes.
-
-    `to_train` requires enough rows of two classes; `column`, the name of the label column, may allow many numbers.
-    """
+    """Return findings about cleaned rows: duplicates, conflicts, long texts, and classes that cannot be used."""
     repeated = rows[rows["text"].duplicated(keep=False)]
     again = len(repeated) - repeated["text"].nunique()
     conflicts = int((repeated.groupby("text")["label"].nunique() > 1).sum())
@@ -125,26 +127,12 @@ def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd
     return usable, findings
 
 
-def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
-    if (lost := usable & (seconds.isna() | (seconds.str.strip() == ""))).any():
-        message = "the second text is missing; write one, or leave the row out of the file"
-        raise DataError(message, file=file, row=int(lost.to_numpy().argmax()) + 1, field=column)
-    whole = [join_pair(*two) if both else None for *two, both in zip(texts, seconds, usable, strict=True)]
-    return pd.Series(whole, index=texts.index, dtype="str")
-
-
 def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     r"""Replace literal \uXXXX escapes in texts if a notable share has them (an export fault); keep rare ones."""
     if (number := int(texts.str.contains(_ESCAPE, regex=True).sum())) <= max(1, 0.01 * len(texts)):
         return texts, []
     message = rf"literal \uXXXX in {plural(number, 'text')} turned to characters"
     return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]
-
-
-def _find_lost(texts: pd.Series) -> list[Finding]:
-    lost = int(texts.str.contains("\ufffd", regex=False).sum())
-    message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
-    return list_finding("lost-characters", "warning", lost, message)
 
 
 def _resolve_escapes(text: str) -> str:

@@ -1,7 +1,4 @@
-"""Untrusted files, parsed in a subprocess (`core.data.sandbox_worker`) with memory and time limits.
-
-The results come back as JSON and Arrow, never as Python objects. Imports nothing heavy.
-"""
+"""Untrusted files, parsed in a subprocess with limits, which answers in JSON and Arrow. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -54,10 +51,7 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
 
 
 def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True, published: str = "") -> LabeledSplits:
-    """Read the labelled rows of a file or folder in a sandboxed subprocess; arguments as of `inspect_file`.
-
-    `published` names the data set if a folder has its files as they are published.
-    """
+    """Read the labelled rows of a file or folder (of the data set `published`) in a sandbox; see `inspect_file`."""
     from core.data.labeled_files import LabeledSplits
 
     asked: dict[str, str | bool] = {"name": published} if published else {**reading, "to_train": to_train}

@@ -1,7 +1,4 @@
-"""The subprocess that parses untrusted files, each in its own fork with limited memory, time and rights.
-
-`core.data.sandbox` starts it and writes one request per line; answers go to the request's folder. Imports no torch.
-"""
+"""The subprocess of `core.data.sandbox`, which parses each untrusted file in its own fork with limited rights."""
 
 import dataclasses
 import json

@@ -35,10 +35,7 @@ def cut_rows(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indic
 def cut_three_parts(
     labels: npt.NDArray[np.int64], shares: tuple[float, float, float], seed: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Return the row numbers of stratified train, validation and test splits with the given shares.
-
-    Train and validation are rounded down, test is the rest: 68,221 rows at 0.7/0.15/0.15 give 47,754/10,233/10,234.
-    """
+    """Return the row numbers of stratified train, validation and test splits; test takes what is left by rounding."""
     train, rest = cut_rows(labels, _round_down(shares[0] * len(labels)), seed)
     first, second = cut_rows(labels[rest], _round_down(len(rest) * shares[1] / (shares[1] + shares[2])), seed)
     return train, rest[first], rest[second]
@@ -75,11 +72,7 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
 
 
 def select_fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
-    """Return the rows of fold `number` (from 0) of `count` disjoint cross-validation folds, and the remaining rows.
-
-    The shuffled rows of each class are dealt out like cards, so that the sizes of the folds, and the rows of each class
-    in them, differ by at most one. All folds of a cross-validation have the same seed.
-    """
+    """Return the rows of fold `number` of `count` stratified folds, equal in size but for one row, and the others."""
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
     held = np.arange(len(labels)) % count == number
@@ -91,10 +84,7 @@ def _round_down(size: float) -> int:
 
 
 def find_strata(targets: npt.NDArray[np.generic]) -> Indices:
-    """Return the label by which each multi-label row is stratified: its rarest one, or C for a row without labels.
-
-    Rare labels are then divided exactly, frequent ones nearly so. Targets (n, C) are nonzero if a row has the label.
-    """
+    """Return the stratum of each row of targets (n, C): its rarest label, or C for a row without labels."""
     has = targets != 0
     classes = has.shape[1]
     rows = np.where(has, has.sum(0), len(has) + 1)

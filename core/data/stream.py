@@ -1,7 +1,4 @@
-"""Streaming of the rows of a file for a single pass, and reading of data sets in the layout of their authors.
-
-Formats that cannot be read in pieces (Excel, JSON) are read completely, within the limits.
-"""
+"""Streaming of a file's rows for a single pass (Excel and JSON are read completely), and authors' own layouts."""
 
 import codecs
 import dataclasses
@@ -28,7 +25,7 @@ from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
 from core.data.sources.source import OWN_LAYOUT, PublishedLayout
 from core.data.table_reader import FOREIGN, TableSettings, read_label_lines, read_table
-from core.exceptions import DataError
+from core.exceptions import DataError, try_call
 from core.formatting import count, join_names
 
 AT_ONCE = 4_096
@@ -124,7 +121,8 @@ def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tupl
     """Find the encoding of a file from its beginning or, if that is UTF-8, around the first invalid bytes."""
     # The sample may end inside a character.
     whole = head[: head.rfind(b"\n") + 1] or head
-    if asked or not _is_utf8(whole):
+    wide = whole.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if asked or wide or try_call(UnicodeDecodeError, None, whole.decode) is None:
         return _report_encoding(decode_bytes(whole, asked, file=file))
     decode_bytes(whole, file=file)  # refuses binary data
     stream.seek(0)
@@ -145,14 +143,6 @@ def _report_encoding(decoded: DecodedText) -> tuple[str, tuple[str, ...]]:
     if not decoded.others or decoded.named:
         return decoded.encoding, ()
     return decoded.encoding, (f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}",)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:

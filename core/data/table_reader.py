@@ -66,11 +66,7 @@ class ReadingSettings(TableSettings, total=False):
 
 
 def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
-    """Read the cells of a data file as a table; its format is detected from its content, not from its name.
-
-    Raises:
-        DataError: its format is unknown, it is damaged, or it exceeds the `limits`.
-    """
+    """Read a data file's cells as a table, its format detected from the content; DataError: unknown or damaged."""
     data = limits.read_bytes(path)
     if data.startswith(GZIP):
         table = _read_packed(unpack_gzip(data, path.name), path.name, settings)

@@ -1,6 +1,5 @@
 """Annotations as files: CSV, Parquet, and JSON of Label Studio with data, predictions and annotations for each task."""
 
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,12 +37,6 @@ def encode_annotations(frame: pd.DataFrame, name: str, run: str) -> bytes:
     return ENCODERS[suffix](frame, run)
 
 
-def _encode_parquet(frame: pd.DataFrame, run: str) -> bytes:
-    file = io.BytesIO()
-    frame.to_parquet(file, index=False)
-    return file.getvalue()
-
-
 def _encode_tasks(frame: pd.DataFrame, run: str) -> bytes:
     """Encode sentences as tasks of Label Studio: one for each sentence, with an annotation of each author."""
     tasks = []
@@ -57,11 +50,8 @@ def _encode_tasks(frame: pd.DataFrame, run: str) -> bytes:
             guess["score"] = data["p_predicted"]
         said = [_make_annotation(row) for row in rows[list(CODED)].to_dict("records") if row["time"]]
         tasks.append({"data": {**data, "key": key}, "predictions": [guess], "annotations": said})
-    return json.dumps(tasks, ensure_ascii=False, indent=1, default=_convert_number).encode()
-
-
-def _convert_number(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
+    found = json.dumps(tasks, ensure_ascii=False, indent=1, default=lambda each: getattr(each, "item", each.__str__)())
+    return found.encode()
 
 
 def _make_result(name: str, choices: Sequence[str], kind: str = "choices") -> dict[str, Any]:
@@ -81,7 +71,7 @@ def _make_annotation(row: Mapping[Any, str]) -> dict[str, Any]:
 
 ENCODERS = {
     ".csv": lambda frame, run: format_csv(frame).encode(),
-    ".parquet": _encode_parquet,
+    ".parquet": lambda frame, run: frame.to_parquet(index=False),
     ".json": _encode_tasks,
 }
 """Ending of a file's name → the function that encodes annotated sentences."""

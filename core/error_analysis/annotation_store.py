@@ -1,12 +1,8 @@
 """The SQLite file of annotations (codes and notes) next to the runs, in which every change can be undone.
 
-Many users may write at the same time, from threads and processes. Each change is one transaction that waits for its
-turn (`BEGIN IMMEDIATE`, a busy timeout) and is on disk when it returns; readers do not wait (write-ahead log).
-`history` stores each changed row before and after the change, so that a change can be undone. Names and texts are
-normalised before they are stored.
+Many users may write at once: each change is one transaction that waits for its turn (`BEGIN IMMEDIATE`) and is on disk
+when it returns; readers do not wait. `history` stores each changed row before and after. Texts are normalised first.
 """
-
-from __future__ import annotations
 
 import contextlib
 import datetime
@@ -150,10 +146,7 @@ class Ledger:
             return Change(connection).read_rows(table, **where)
 
     def read_history(self, about: str, most: int = 50) -> list[Row]:
-        """Return the last changes to the annotations of a data set, newest first.
-
-        Each has `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
-        """
+        """Return the last changes, newest first: `id`, `author`, `time`, `said`, `undone` and `keys` of the rows."""
         if not self.path.is_file():
             return []
         with self._open_connection() as connection:
@@ -173,7 +166,7 @@ class Ledger:
             return Change(connection).read_times(about)
 
     @contextlib.contextmanager
-    def begin_change(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
+    def begin_change(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator["Change"]:
         """Open one transaction on the annotations, described as `said` in the history; an error undoes all its changes.
 
         With `goes_on` it is merged with the author's last change if that has the same row and the same `said`. Raises
@@ -189,7 +182,7 @@ class Ledger:
                 _check_room(connection)
 
     @contextlib.contextmanager
-    def transfer_author(self, about: str, one: str, other: str) -> Iterator[Change]:
+    def transfer_author(self, about: str, one: str, other: str) -> Iterator["Change"]:
         """Transfer the change history of one author to another, who can then undo each change (context manager)."""
         with self._open_connection(write=True) as connection:
             yield Change(connection)
@@ -200,12 +193,9 @@ class Ledger:
             connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
 
     def undo_last(
-        self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None
+        self, about: str, author: str, check: Callable[["Change", str], None] = lambda change, said: None
     ) -> Row:
-        """Undo an author's last annotation change not undone yet; return the change's description and affected rows.
-
-        Raises InputError if there is none, if somebody else has changed these rows since, or if `check` raises it.
-        """
+        """Undo an author's last change; return its description and rows. InputError: none, or others changed them."""
         with self._open_connection(write=True) as connection:
             last = connection.execute(_LAST, (about, author)).fetchone()
             if last is None:
@@ -234,12 +224,8 @@ class Ledger:
                     return
                 _prepare_tables(connection)
                 connection.execute("BEGIN IMMEDIATE")
-                try:
+                with connection:  # commits, or rolls back after an error
                     yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             raise StorageError(f"{self.path}: codes cannot be read or written there: {error}") from error
 

@@ -31,7 +31,7 @@ from core.error_analysis.annotation_store import (
 from core.error_analysis.codebook import KEYS, Codes
 from core.error_analysis.predictions_table import PredictionTable
 from core.error_analysis.row_annotations import Annotations
-from core.exceptions import DataError, InputError
+from core.exceptions import DataError, InputError, try_call
 from core.formatting import format_csv, strip_apostrophe
 from core.paths import resolve_path
 
@@ -183,7 +183,8 @@ def _parse_annotation(
     where: dict[str, Any] = {"file": file.name, "row": number}
     key = row["key"].strip()
     if key not in keys:
-        hint = "; a spreadsheet may have made a number of it: read that column as text" if _is_number(key) else ""
+        is_number = try_call(ValueError, None, float, key) is not None
+        hint = "; a spreadsheet may have made a number of it: read that column as text" if is_number else ""
         of = f"{table.record.run}, {table.split}"
         raise DataError(f"no sentence of {of} has the key {key!r:.40}{hint}", **where, field="key")
     given = [part.strip() for part in row["codes"].split(SEPARATOR)]
@@ -240,7 +241,10 @@ def _read_csv(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[s
     """Return header and lines of a CSV file, guessing its delimiter from the header; DataError if it is no CSV."""
     text = decode_bytes(resolve_path(str(file), limit=MOST_BYTES).read_bytes(), file=file.name).text
     csv.field_size_limit(MOST_BYTES)
-    headers = {each: _read_header(text, each) for each in _DELIMITERS}
+    readers = {each: csv.reader(io.StringIO(text, newline=""), delimiter=each) for each in _DELIMITERS}
+    headers = {
+        each: [*map(strip_apostrophe, try_call(csv.Error, [], next, rows, []))] for each, rows in readers.items()
+    }
     chosen = max(_DELIMITERS, key=lambda each: (set(needed) <= set(headers[each]), len(headers[each])))
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=chosen, strict=True))
@@ -249,23 +253,7 @@ def _read_csv(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[s
     return headers[chosen], lines[1:]
 
 
-def _read_header(text: str, delimiter: str) -> list[str]:
-    try:
-        header = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
-        return list(map(strip_apostrophe, header))
-    except csv.Error:
-        return []
-
-
 def _refuse_rows(bad: Sequence[DataError]) -> None:
     if bad:
         more = f"; and {plural(len(bad) - _SHOWN, 'further row')}" if len(bad) > _SHOWN else ""
         raise InputError(f"nothing was imported: {'; '.join(map(str, bad[:_SHOWN]))}{more}")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

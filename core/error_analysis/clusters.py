@@ -1,7 +1,6 @@
 """Clusters of sentences in embedding space, each named by its over-represented words.
 
-HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) by Euclidean distance of the vectors that the model's head
-reads, not of their 2-D projection. Sentences in sparse regions belong to no cluster.
+HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the head reads; sparse sentences are in no cluster.
 """
 
 from collections.abc import Sequence
@@ -65,10 +64,7 @@ def cluster_vectors(vectors: np.ndarray, least: int) -> np.ndarray:
 
 
 def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[PredictionTable, FoundGroups]:
-    """Find clusters of sentences in the embeddings of a split (default: test, or the split evaluated last); cached.
-
-    Raises InputError without such a run or split, NotAvailable without vectors, RunDamaged if they cannot be read.
-    """
+    """Find clusters in the embeddings of a split (default: test, or the last), cached; NotAvailable: no vectors."""
     table = read_table(store, run, split)
     folder = store.get_path(run)
     if table.split not in (there := list_embedded_splits(store, run)):

@@ -152,10 +152,7 @@ class Codes:
                 change.put_row("codings", {**own, "code": name, "run": run, "time": store.get_timestamp()})
 
     def write_note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
-        """Write an author's note on a sentence; an empty text deletes the note.
-
-        With `goes_on` (still typing), the change is merged with the author's last change if that was this note.
-        """
+        """Write an author's note on a sentence, empty: delete it; `goes_on` merges it with the last change of it."""
         author = store.clean_author(author)
         said = f"note: {_describe_rows((key,))}"
         with self.ledger.begin_change(self.data, author, said, goes_on=goes_on) as change:
@@ -200,10 +197,7 @@ class Codes:
             return len(moved)
 
     def undo_last(self, author: str = "") -> dict[str, Any]:
-        """Undo an author's last change to the codebook, codings or notes of a data set; see `Ledger.undo_last`.
-
-        Raises InputError also if a sentence would keep a code that is no longer in the codebook.
-        """
+        """Undo an author's last change (`Ledger.undo_last`); InputError also if a code left the codebook meanwhile."""
         return self.ledger.undo_last(self.data, store.clean_author(author), self._check_codings)
 
     def _check_codings(self, change: store.Change, said: str) -> None:
@@ -253,10 +247,7 @@ class Codes:
 
 
 def get_data_name(record: RunRecord) -> str:
-    """Return the name under which annotations are stored: that of the run's data set or, without one, of its data file.
-
-    A digest would lose the annotations when the file is corrected or extended.
-    """
+    """Return the name under which annotations are stored: that of the data set or file, which may be corrected."""
     return Path(record.config.data.name.removeprefix(ELSEWHERE)).name
 
 
@@ -297,10 +288,9 @@ class Draw:
 
 
 def sample_keys(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
-    """Return `n` sentence keys, drawn at random without replacement, in the order in which they were drawn.
+    """Return `n` sentence keys in the order of a digest of seed and key.
 
-    That is the order of a digest of the seed and the key: the same seed draws the same rows in any order of the input,
-    a larger sample contains a smaller one, and the sampled rows of any part of the selection are random too.
+    So the order of the input does not matter, and a larger sample contains a smaller one.
     """
     hashes = {key: hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest() for key in keys}
     return tuple(sorted(keys, key=hashes.__getitem__)[:n])
@@ -342,9 +332,8 @@ class Sample:
 def list_samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
     """Return the samples of sentences from which code rates of a selection can be estimated, smallest first.
 
-    A selection that equals a random sample represents the rows from which it was drawn. Samples of equal size are
-    sorted by the rows that they represent. Rows selected `by_codes` are neither a population nor a random part of a
-    sample, so only complete samples inside them count.
+    A selection that equals a random sample represents its population. Rows selected `by_codes` are no population, and
+    only complete samples inside them count.
     """
     chosen, found = set(keys), []
     if by_codes:

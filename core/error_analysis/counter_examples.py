@@ -1,8 +1,4 @@
-"""Counter-examples: sentences that people found a model gets wrong, with the expected label.
-
-They are stored in the file of `core.error_analysis.annotation_store`, next to the runs. Training uses a copy of the
-list (`write_copy`), so that it can be resumed and repeated after the list has changed.
-"""
+"""Counter-examples in the annotation file: sentences that a model gets wrong, with the label; training copies them."""
 
 from __future__ import annotations
 
@@ -75,10 +71,7 @@ def parse_labels(label: str | Collection[str]) -> tuple[str, ...]:
 def keep_example(
     folder: Path, text: str, label: str | Collection[str], note: str = "", author: str = "", link: str = ""
 ) -> CounterExample:
-    """Store a counter-example; one with the same text, label and author is replaced, with the new note and link.
-
-    Without an author, the note must be the same too. InputError for bad text or label, or if there are too many.
-    """
+    """Store a counter-example in place of one with the same text, label and author; InputError: bad, or too many."""
     link = clean_text(link, LONGEST_LINK)
     text, label, author = clean_text(text), SEPARATOR.join(parse_labels(label)), clean_author(author)
     if not text:

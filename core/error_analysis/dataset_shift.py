@@ -1,17 +1,14 @@
-"""Dataset shift between a split and training, measured by a classifier, words, text lengths and class shares.
+"""Dataset shift between a split and training: a classifier, words, and `core.evaluation.split_differences`.
 
 The main number is from a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and word pairs
-with logistic regression learns to distinguish texts of the split from training texts. It is cross-fitted in five folds,
-with equal texts in the same fold. AUC is the mean over the folds; 0.5 means that the two sets cannot be distinguished.
-The variance of each fold is DeLong's (DeLong, DeLong and Clarke-Pearson, Biometrics 1988). The fits share texts, so the
-folds' AUCs are correlated: the variance of the mean of K folds is (1/K + 1/(K−1)) times their mean variance (Nadeau and
-Bengio, Machine Learning 2003), not 1/K.
+learns to distinguish texts of the split from training texts, cross-fitted in five folds with equal texts in one fold.
+AUC is the mean over the folds; 0.5: no difference. The variance of each fold is DeLong's (Biometrics 1988); as the fits
+share texts, that of the mean of K folds is (1/K + 1/(K−1)) times their mean (Nadeau and Bengio, Machine Learning 2003).
 """
 
 import math
 import statistics
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,22 +18,25 @@ from core.error_analysis.keywords import LEAST, LONGEST, PRIOR, Phrases, is_with
 from core.error_analysis.neighbors import MOST_TRAINING
 from core.evaluation.comparison import adjust_holm
 from core.evaluation.projection import draw_rows
-from core.evaluation.split_differences import (
-    SampleDifference,
-    compare_classes,
-    compare_means,
-    compute_chi_square,
-    split_plain_words,
-)
+from core.evaluation.split_differences import ComparedTexts, find_differences
 from core.lazy_imports import scipy
 from core.runs.background_jobs import Tell
 from core.text.config import TextConfig
 from core.text.words import split_words
 
-FEWEST = 25  # texts needed on each side
 LISTED = 30  # words and phrases listed for each side
 LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
+
+
+MEASURES = {
+    "labels": "share of {}",
+    "length": "words of a text",
+    "words": "unknown words",
+    "in training": "texts also in training",
+    "repeats": "repeated texts",
+}
+"""Test of `core.evaluation.split_differences` → its name in tables; {} is the class."""
 
 
 class ShiftedPhrase(NamedTuple):
@@ -51,13 +51,17 @@ class ShiftedPhrase(NamedTuple):
     p_holm: float  # two-sided Fisher's exact test, Holm-corrected over all tested phrases
 
 
+def name_measure(row: Mapping[str, Any]) -> str:
+    """Return the name of a measure in a table, with the class whose share differs most."""
+    return MEASURES[row["name"]].format(row["about"])
+
+
 def measure_auc(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """Return the AUC of a classifier that separates a split from training texts, with 95 % interval and p-value.
+    """Return the AUC, 95 % interval and p-value of a classifier that separates a split from training texts.
 
-    `of_split` is (n,) bool. Texts that are equal after the normalisation of `config` are in the same fold. None: fewer
-    than two folds have two texts of each side, as too many texts are equal.
+    `of_split` is (n,) bool; texts equal after normalisation share a fold. None: fewer than two folds have two of each.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -101,24 +105,10 @@ def compute_auc(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]
     return float(over.mean()), float(over.var(ddof=1) / m + under.var(ddof=1) / n)
 
 
-def measure_unknown_words(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each text's share of words that no (other) training text has, for training texts and for a split.
-
-    A training text is compared with the other training texts, so that both means agree without a shift. A test of the
-    difference treats the vocabulary as fixed: without a shift p < 0.05 in 8 of 100 simulations (300 and 100 texts).
-    """
-    read, asked = list(map(split_plain_words, training)), list(map(split_plain_words, split))
-    holds = Counter(word for words in read for word in set(words))
-    alone = [sum(holds[word] == 1 for word in words) / len(words) for words in read if words]
-    unseen = [sum(word not in holds for word in words) / len(words) for words in asked if words]
-    return np.array(alone), np.array(unseen)
-
-
 def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
-    """Find phrases more frequent in a split or in training, smallest p-value first; also return how many were tested.
+    """Find phrases more frequent in a split or in training, by p; also return how many phrases were tested.
 
-    Phrases of at least `LEAST` texts are tested. A phrase that contains, or is part of, a listed one and occurs in as
-    many texts of each side is left out. At most `LISTED` are returned for each side.
+    Phrases of at least `LEAST` texts are tested; of phrases inside one another in the same texts, one is listed.
     """
     m, n = len(training), len(split)
     of_split = np.arange(m + n) >= m
@@ -163,52 +153,28 @@ def _select_phrases(found: Sequence[ShiftedPhrase]) -> list[ShiftedPhrase]:
 
 
 def compare_with_training(
-    training: Sequence[str],
-    split: Sequence[str],
-    has: tuple[np.ndarray, np.ndarray],
+    training: ComparedTexts,
+    split: ComparedTexts,
     classes: Sequence[str],
     config: TextConfig,
+    *,
+    name: str,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Compare a split's words, text lengths and classes with those of training; return the results as a dict."""
-    n = {"training": len(training), "split": len(split)}
-    nothing: dict[str, Any] = {"n": n, "left_out": "", "read": n, "auc": None, "balance_p": None}
-    nothing |= {"measures": [], "balance": [], "words": [], "tried": 0}
-    if min(n.values()) < FEWEST:
-        left_out = f"{len(training)} training texts and {len(split)} of the split: too few to tell, {FEWEST} are needed"
-        return {**nothing, "left_out": left_out}
-    some = [[texts[row] for row in draw_rows(len(texts), MOST_TRAINING).tolist()] for texts in (training, split)]
+    """Compare the words, text lengths and classes of a split, called `name`, with training; return a dict."""
     tell("comparing words and lengths", None)
-    lengths = [np.array([len(split_plain_words(text)) for text in texts], float) for texts in some]
-    measures = {"words of a text": compare_means(*lengths)}
-    unknown = measure_unknown_words(*some)
-    if min(map(len, unknown)) >= FEWEST:
-        measures["unknown words"] = compare_means(*unknown)
-    words, tried = find_phrases(*some)
-    counts = np.stack([side.sum(0) for side in has])
-    testable = (has[0].sum(1) == 1).all() and (counts.sum(0) > 0).sum() > 1  # one label per text, several classes
+    n = {"training": len(training.texts), "split": len(split.texts)}
+    tests = find_differences(training, split, classes, name=name)
+    found = {"n": n, "read": n, "left_out": tests["left_out"], "auc": None, "measures": tests["measures"]}
+    found |= {"words": [], "tried": 0}
+    if found["left_out"]:
+        return found
+    some = [[each.texts[row] for row in draw_rows(len(each.texts), MOST_TRAINING)] for each in (training, split)]
     of_split = np.repeat([False, True], [len(texts) for texts in some])
     apart = measure_auc([*some[0], *some[1]], of_split, config, tell)
     if apart is None:
-        return {**nothing, "left_out": "too many of these texts are the same to tell training from the split"}
+        return {**found, "left_out": "too many of these texts are the same to tell training from the split"}
     auc, low, high, p = apart
-    rows = compare_classes(*has)
-    return {
-        "n": n,
-        "left_out": "",
-        "read": dict(zip(("training", "split"), map(len, some), strict=True)),
-        "auc": {"value": auc, "interval": [low, high], "p": p},
-        "measures": [{"name": name, **_to_dict(each)} for name, each in measures.items()],
-        "balance": [
-            {"class": name, **_to_dict(row), "p_holm": p}
-            for name, row, p in zip(classes, rows, adjust_holm(np.array([row.p for row in rows])).tolist(), strict=True)
-        ],
-        "balance_p": compute_chi_square(counts) if testable else None,
-        "words": [each._asdict() for each in words],
-        "tried": tried,
-    }
-
-
-def _to_dict(each: SampleDifference) -> dict[str, Any]:
-    ends = {"training": each.training, "split": each.split, "difference": each.difference}
-    return {**ends, "interval": [each.low, each.high], "p": each.p}
+    words, tried = find_phrases(*some)
+    found |= {"read": dict(zip(n, map(len, some), strict=True)), "words": [each._asdict() for each in words]}
+    return {**found, "auc": {"value": auc, "interval": [low, high], "p": p}, "tried": tried}

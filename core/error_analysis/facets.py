@@ -97,11 +97,8 @@ def find_clause(table: PredictionTable, columns: Sequence[str], typed: str) -> C
 
 
 def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
-    """Return the filter rule for a typed search: a rule, an exact id or name, part of a text, else part of an id.
-
-    Raises InputError if it begins like a rule and is not a valid one.
-    """
-    if query.is_rule_like(typed, table):
+    """Return the filter rule for a typed search: a rule (InputError: invalid), id, name, part of a text or of an id."""
+    if query.split_rule(typed.strip(), table):
         return query.parse_rules([typed], table)[0]
     text = Clause("text", "~", typed)
     every = (*(Clause(name, "=", typed) for name in columns), text, *(Clause(name, "~", typed) for name in columns))

@@ -50,14 +50,31 @@ class Phrases:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = len(texts)
-        self._numbers, self._words, self._ids, self._row = _number_words(texts)
+        self._numbers: dict[str, int] = {}  # ids of distinct words, -1 of punctuation
+        self._words: list[str] = []
+        flat, ends = list[int](), np.zeros(len(texts), np.int64)
+        for row, text in enumerate(texts):
+            for word in split_words(text.lower()):
+                if (number := self._numbers.get(word)) is None:
+                    number = self._numbers[word] = -1 if is_bare_mark(word) else len(self._words)
+                    self._words += [word] if number >= 0 else []
+                flat.append(number)
+            flat.append(-1)
+            ends[row] = len(flat)
+        self._ids, self._row = np.array(flat, np.int64), np.repeat(np.arange(len(texts)), np.diff(ends, prepend=0))
 
     @cached_property
     def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Return, for phrases of 1, 2 and 3 words, the distinct phrases, and which text contains which phrase."""
         found = []
         for length in range(1, LONGEST + 1):
-            at, phrases, which = _index_length(self._ids, len(self._words), length)
+            parts = [self._ids[place : len(self._ids) - length + 1 + place] for place in range(length)]
+            at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
+            # One int64 for each phrase: enough for a vocabulary of 2 million words.
+            codes = np.zeros(len(at), np.int64)
+            for place, part in enumerate(parts):
+                codes += part[at] * len(self._words) ** (length - 1 - place)
+            phrases, which = np.unique(codes, return_inverse=True)
             row, phrase = np.divmod(np.unique(self._row[at] * max(1, len(phrases)) + which), max(1, len(phrases)))
             found.append((phrases, row, phrase))
         return found
@@ -65,11 +82,7 @@ class Phrases:
     def find_keywords(
         self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
     ) -> list[Keyword]:
-        """Return the phrases over-represented in selected texts, highest z first; empty if none or all are selected.
-
-        Phrases are lower-case and contain no punctuation. One that contains, or is part of, a listed phrase and occurs
-        as often in the selection is left out: it is the same finding.
-        """
+        """Return over-represented phrases, highest z first; of phrases inside one another, equally frequent, one."""
         if chosen.all() or not chosen.any():
             return []
         found = [each for length in range(1, longest + 1) for each in self._find_phrases(length, chosen, most, least_z)]
@@ -131,37 +144,6 @@ def split_phrase(phrase: str) -> list[str]:
     if not words or any(map(is_bare_mark, words)):
         raise InputError("takes words, as in not good, without marks")
     return words
-
-
-def _number_words(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarray, np.ndarray]:
-    """Assign ids to distinct words, -1 to punctuation and text ends; also return the text of each word position."""
-    numbers: dict[str, int] = {}
-    words: list[str] = []
-    flat: list[int] = []
-    ends = np.zeros(len(texts), np.int64)
-    for row, text in enumerate(texts):
-        for word in split_words(text.lower()):
-            number = numbers.get(word)
-            if number is None:
-                number = numbers[word] = -1 if is_bare_mark(word) else len(words)
-                if number >= 0:
-                    words.append(word)
-            flat.append(number)
-        flat.append(-1)
-        ends[row] = len(flat)
-    return numbers, words, np.array(flat, np.int64), np.repeat(np.arange(len(texts)), np.diff(ends, prepend=0))
-
-
-def _index_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Index phrases of `length` words: return start positions, the distinct phrases, and the phrase at each start."""
-    parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
-    at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
-    # One int64 for each phrase: enough for a vocabulary of 2 million words.
-    codes = np.zeros(len(at), np.int64)
-    for place, part in enumerate(parts):
-        codes += part[at] * words ** (length - 1 - place)
-    phrases, which = np.unique(codes, return_inverse=True)
-    return at, phrases, which
 
 
 def is_within(one: str, other: str) -> bool:

@@ -1,14 +1,12 @@
 """Likely label errors in training and in a split (confident learning), and equal texts with different labels.
 
 Confident learning (Northcutt, Jiang and Chuang, JAIR 2021) uses probabilities p of a model that was not fitted on the
-row. For training rows this is TF-IDF, cross-fitted (`core.runs.distillation`); for an evaluated split, p is the mean of
-TF-IDF, fitted on the training rows, and the run itself.
+row: cross-fitted TF-IDF (`core.runs.distillation`) for training, its mean with the run for an evaluated split.
 
-Rows are ranked by their self-confidence, p of the label, lowest first. With three or four classes it found more planted
-errors than the normalised margin (p of the label minus the largest p of another class); with two classes the order is
-the same. The threshold of class j is the mean of p_j over the rows labelled j. A row labelled i is likely mislabelled
-if a class j ≠ i has p_j at or above its threshold; j is the class with the largest such p. With several labels, each is
-a separate binary decision, and a row has the self-confidence and margin of its worst label.
+Rows are ranked by their self-confidence, p of the label, lowest first, which found more planted errors than the
+normalised margin. The threshold of class j is the mean of p_j over the rows labelled j. A row labelled i is likely
+mislabelled if a class j ≠ i has p_j at or above its threshold; j is the class with the largest such p. With several
+labels, each is a separate binary decision, and a row has the self-confidence and margin of its worst label.
 """
 
 from collections import Counter, defaultdict
@@ -49,12 +47,7 @@ class Suspects:
 
 
 def score_labels(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
-    """Score how likely each row's label is wrong, by confident learning.
-
-    Args:
-        labels: (n,) class numbers, or (n, C) zeros and ones.
-        probabilities: (n, C), by models that were not fitted on the row.
-    """
+    """Score how likely labels, (n,) or (n, C) zeros and ones, are wrong, by held-out probabilities (n, C)."""
     if labels.ndim == 2:
         return _score_multi(labels > 0, probabilities)
     rows, own = np.arange(len(labels)), np.asarray(labels, np.int64)

@@ -20,12 +20,7 @@ TOKENIZERS: tuple[TokenizerKind, ...] = ("word", "bpe")
 
 
 def measure_neutral(name: str, dataset: Dataset) -> list[dict[str, Any]]:
-    """Measure the share of tokens that a lexicon does not list, for each tokenizer, in the first training texts.
-
-    Returns:
-        For each tokenizer: `data`, `tokenizer`, `lexicon`, `tokens`, the share `value` and its 95 % `interval` (over
-        texts).
-    """
+    """Measure the share of tokens outside a lexicon (`value`, `interval` over texts) in training texts by tokenizer."""
     texts, rows = dataset.splits[TRAIN]["text"].tolist()[:MOST], []
     for kind in TOKENIZERS:
         table = build_token_table(fit_tokenizer(texts, TextConfig(tokenizer=kind, min_freq=1, lexicon=name)), texts)

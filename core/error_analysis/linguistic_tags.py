@@ -116,10 +116,7 @@ BALANCED = 0.25
 
 
 def find_both_signs(table: PredictionTable, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-    """Return (n,) bool: texts whose positive and negative words about balance; or why this cannot be computed.
-
-    Lexicons and `words` are those of `find_disagreement`.
-    """
+    """Return (n,) bool: texts whose positive and negative words balance; or the reason; see `find_disagreement`."""
     valences = _read_lexicons(table.record.config.text.lexicons, language)
     if isinstance(valences, str):
         return valences

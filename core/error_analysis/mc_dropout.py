@@ -1,10 +1,7 @@
-"""Texts on which a run is uncertain under Monte Carlo dropout: repeated predictions with dropout left on.
+"""Texts on which a run is uncertain under Monte Carlo dropout (Gal and Ghahramani, ICML 2016), on request, stored.
 
-Gal and Ghahramani, "Dropout as a Bayesian Approximation", ICML 2016. Each pass drops other units of the network,
-seeded. Two numbers are stored for each text: `flips`, the share of passes with another prediction than the full
-network, and `spread`, the standard deviation over the passes of the probability of the full network's prediction. A
-text has the tag if `flips` is at least `FLIPS` or `spread` at least `SPREAD`. It takes `READINGS` passes over the
-texts, so it is computed on request and stored.
+Each pass drops other units, seeded. `flips` is the share of passes with another prediction than the full network,
+`spread` the deviation over passes of the probability of its prediction. A tag marks `FLIPS` or `SPREAD` and more.
 """
 
 from dataclasses import dataclass
@@ -43,11 +40,7 @@ def find_uncertain(measured: UncertaintyMeasures) -> np.ndarray:
 
 
 def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute each text's share of changed predictions (`flips`) and probability `spread` under MC dropout, (n,) each.
-
-    From the run's predictions `said` (n, C) bool, those of each pass, (T, n, C), and the probabilities of `said`, (T,
-    n).
-    """
+    """Compute `flips` and `spread` (n,) from predictions (n, C) bool, those of each pass and their probabilities."""
     return (answers != said).any(2).mean(0), chances.std(0)
 
 

@@ -1,8 +1,4 @@
-"""Near-duplicates and nearest neighbours among training and split sentences, by words or in the model's vector space.
-
-`find_shared` finds the training sentences near a selection: each selected sentence votes for its ten nearest, by cosine
-of the head's input. The neighbours of the mean vector are not used, as it may be far from all selected sentences.
-"""
+"""Near-duplicates and nearest neighbours among training and split sentences, by words or in the model's vectors."""
 
 from __future__ import annotations
 
@@ -44,11 +40,9 @@ Words = frozenset[str]
 
 
 def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
-    """Return (n,) bool: which texts are near-duplicates of a training text (Jaccard similarity of words ≥ 0.8).
+    """Return (n,) bool: near-duplicates of a training text (Jaccard similarity of lower-case words ≥ 0.8).
 
-    Letter case and punctuation are ignored; texts without words have no duplicates. The search is exact: only texts
-    that share one of their rarest words are compared, as near-duplicates must (prefix filter; Chaudhuri, Ganti and
-    Kaushik 2006; Bayardo, Ma and Srikant 2007).
+    The search is exact: texts that share a rare word are compared (prefix filter; Chaudhuri, Ganti and Kaushik 2006).
     """
     known = {frozenset(words) for words in map(split_plain_words, training) if words}
     asked = [frozenset(split_plain_words(text)) for text in texts]
@@ -61,10 +55,7 @@ def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.nd
 
 
 def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, known_labels: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: texts for which most of the ten nearest training rows (Euclidean) have another label.
-
-    `vectors` are (n, d), `known` (m, d) float32; labels are (n,), or (n, C) for several, where any difference counts.
-    """
+    """Return (n,) bool: texts (n, d) of whose ten nearest training rows, `known` (m, d), most have another label."""
     import torch
 
     points, own = torch.from_numpy(known).float(), torch.from_numpy(np.ascontiguousarray(known_labels))
@@ -256,10 +247,7 @@ def find_row(table: PredictionTable, key: str) -> int:
 def find_neighbors(
     table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBORS
 ) -> pd.DataFrame:
-    """Return the table rows nearest to a vector (d,), nearest first, with their Euclidean distances.
-
-    `own` is the table row that has this vector, which is left out, if any has it. InputError for `most` beyond `MOST`.
-    """
+    """Return the table rows nearest to a vector (d,), except `own`, with Euclidean distances; InputError: too many."""
     if not 1 <= most <= MOST:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
     at = np.flatnonzero(space.rows == own) if own is not None else np.empty(0, np.int64)
@@ -268,11 +256,7 @@ def find_neighbors(
 
 
 def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBORS) -> pd.DataFrame:
-    """Return the unselected rows that lie near many selected rows, with the number of such rows and mean distance.
-
-    Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` is the number of
-    votes, `distance` the mean Euclidean distance to the voters. Sorted by votes, then by distance.
-    """
+    """Return unselected rows near many selected ones, by votes (`near`, of at most `LOOKED_AT` rows) and distance."""
     inside = np.isin(space.rows, places)
     asked, outside = space.vectors[inside], np.flatnonzero(~inside)
     asked = asked[draw_rows(len(asked), LOOKED_AT)]
@@ -305,10 +289,7 @@ class SharedNeighbors:
 def find_shared(
     table: PredictionTable, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBORS
 ) -> SharedNeighbors:
-    """Find the training sentences nearest to k rows of a table, by the vectors (k, d) that the model's head reads.
-
-    Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
-    """
+    """Find the training sentences nearest to k vectors (k, d) of the head's input; InputError: too large a `most`."""
     if not 1 <= most <= MOST:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
     n = len(places)

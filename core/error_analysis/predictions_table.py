@@ -36,7 +36,7 @@ from core.data.findings import shorten
 from core.error_analysis.keywords import Phrases
 from core.evaluation import group_metrics
 from core.evaluation.metrics import HALF, build_scores, join_class_names
-from core.exceptions import InputError
+from core.exceptions import InputError, try_call
 from core.runs.predictions import Answers, choose_split, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
@@ -84,10 +84,7 @@ class DateSpan(NamedTuple):
 
 
 def parse_dates(column: pd.Series) -> pd.Series | None:
-    """Parse a table column into times in UTC, NaT for values that are no dates; None if the column holds no dates.
-
-    Raises InputError, which quotes a value, if its numbers can be read as day and month in two ways.
-    """
+    """Parse a column into UTC times, NaT for other values; None: no dates, InputError: day and month are ambiguous."""
     if pd.api.types.is_datetime64_any_dtype(column):
         return pd.to_datetime(column, utc=True)
     if pd.api.types.is_numeric_dtype(column):
@@ -97,7 +94,10 @@ def parse_dates(column: pd.Series) -> pd.Series | None:
     # pandas reads words such as May, and numbers, as dates; here a date must have a year.
     dated = words.str.contains(_YEAR) & pd.to_numeric(words, errors="coerce").isna()
     kinds = pd.Series(words[dated].unique(), dtype=object)
-    if dated.sum() < MOST * max(1, there.sum()) or not _is_date_like(kinds.head(FIRST)):
+    if dated.sum() < MOST * max(1, there.sum()):
+        return None
+    some = try_call(InputError, None, _parse_values, kinds.head(FIRST))  # None: day and month are ambiguous
+    if some is not None and some.notna().mean() < MOST:
         return None
     found = dict(zip(kinds, _parse_values(kinds), strict=True))
     times = pd.to_datetime(words.map(found), utc=True)
@@ -135,14 +135,6 @@ def compare_times(times: pd.Series, sign: str, low: DateSpan, high: DateSpan) ->
     """Return (n,) bool: which times are before or after `low` (<, <=, >, >=); for = and !=, from `low` to `high`."""
     ways = {"<": times < low.start, "<=": times < low.end, ">": times >= low.end, ">=": times >= low.start}
     return ways.get(sign, (times >= low.start) & (times < high.end)).to_numpy(bool)
-
-
-def _is_date_like(kinds: pd.Series) -> bool:
-    """Return whether a column's first distinct values look like dates, even if day and month are ambiguous."""
-    try:
-        return bool(_parse_values(kinds).notna().mean() >= MOST)
-    except InputError:
-        return True
 
 
 def _parse_values(kinds: pd.Series) -> pd.Series:
@@ -250,10 +242,7 @@ def _as_written(column: pd.Series) -> pd.Series:
 
 
 def read_table(store: RunStore, run: str, split: str = "") -> PredictionTable:
-    """Read the prediction table of a run for an evaluated split (default: test, or the split evaluated last).
-
-    Raises InputError without such a run or split, RunDamaged if the predictions cannot be read or are of other classes.
-    """
+    """Read a run's prediction table of a split (default: test, or the last); InputError: none, RunDamaged: unfit."""
     chosen = choose_split(store, run, split)
     return build_table(read_predictions(store, run, chosen), chosen)
 

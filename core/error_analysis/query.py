@@ -33,6 +33,7 @@ from core.error_analysis.keywords import split_phrase
 from core.error_analysis.predictions_table import ALIASES, SEVERAL, DateSpan, PredictionTable, compare_times, parse_span
 from core.evaluation.metrics import NOTHING
 from core.exceptions import InputError
+from core.formatting import parse_number
 
 if TYPE_CHECKING:
     from core.error_analysis.row_annotations import Annotations
@@ -98,11 +99,6 @@ def match_rows(
     return found
 
 
-def is_rule_like(text: str, table: PredictionTable) -> bool:
-    """Return whether a typed text begins like a filter rule, with a name and a sign."""
-    return _split_rule(text.strip(), table) is not None
-
-
 def _parse_rule(text: str, table: PredictionTable) -> Clause:
     if text in WORDS:
         return Clause(text)
@@ -111,7 +107,7 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
         if not _DIGEST.fullmatch(digest):
             raise InputError(f"--where {shorten(text)}: write 16 digits from 0 to f after {IDS}:, as in a link")
         return Clause(IDS, ":", digest)
-    clause = _split_rule(text, table)
+    clause = split_rule(text, table)
     if clause is None:
         raise InputError(
             f"--where {shorten(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, "
@@ -121,7 +117,8 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
     return clause
 
 
-def _split_rule(text: str, table: PredictionTable) -> Clause | None:
+def split_rule(text: str, table: PredictionTable) -> Clause | None:
+    """Split a filter rule into name, sign and value; None for a text without a name and a sign."""
     # The longest name first: a column name may contain a sign, or begin with another column's name.
     for name in sorted((*_list_names(table), *ALIASES), key=len, reverse=True):
         rest = text.removeprefix(name).lstrip()
@@ -213,7 +210,7 @@ def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
     if name in table.own and (times := _read_times(clause, table)) is not None and timed:
         return compare_times(times, sign, *_parse_spans(clause))
     low, dots, high = value.partition(RANGE)
-    ranged = dots and _parse_number(low) is not None and _parse_number(high) is not None
+    ranged = dots and parse_number(low) is not None and parse_number(high) is not None
     if name in NUMBERS or sign in _ORDER or (name in table.own and ranged):
         values, (first, last) = _read_numbers(table, name), _parse_range(clause)
         ways = {"<": values < first, "<=": values <= first, ">": values > first, ">=": values >= first}
@@ -252,7 +249,7 @@ def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
 def _parse_range(clause: Clause) -> tuple[float, float]:
     """Return the smallest and largest number of a filter rule's range; a single number is both."""
     low, dots, high = clause.value.partition(RANGE)
-    ends = _parse_number(low), _parse_number(high if dots else low)
+    ends = parse_number(low), parse_number(high if dots else low)
     if ends[0] is None or ends[1] is None or (dots and clause.sign not in _EQUAL):
         raise InputError(
             f"--where {clause}: {clause.value!r} is no number; write {clause.name}<0.2, or {clause.name}=0.1{RANGE}0.2 "
@@ -261,14 +258,6 @@ def _parse_range(clause: Clause) -> tuple[float, float]:
     if ends[0] > ends[1]:
         raise InputError(f"--where {clause}: the range ends before it begins")
     return ends[0], ends[1]
-
-
-def _parse_number(text: str) -> float | None:
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if np.isfinite(found) else None
 
 
 def _read_numbers(table: PredictionTable, name: str) -> pd.Series:

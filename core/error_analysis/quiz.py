@@ -103,9 +103,7 @@ def find_flips(
 ) -> list[tuple[int, ...]]:
     """Return for each text the fewest words, one or two, whose deletion changes the predicted class; else ().
 
-    `texts` come with the spans of the words that may be deleted. `common` are lower-cased words that a reader would not
-    take for a reason, such as "the". Among sets of one size those with fewest of them come first, then those that lower
-    the log-odds of the predicted class most.
+    `texts` come with the spans of their words; sets with few `common` words, which give no reason, come first.
     """
     given = predict([text for text, _ in texts]).argmax(1)
     found: list[tuple[int, ...]] = [()] * len(texts)
@@ -198,11 +196,7 @@ class _Candidate:
 def make_quiz(
     store: RunStore, run: str, right: int = RIGHT, wrong: int = WRONG, load: Callable[[], LoadedRun] | None = None
 ) -> Quiz:
-    """Return the quiz of a run, stored or computed now; `load` returns the loaded run.
-
-    Raises InputError for numbers of sentences that cannot be asked for, and NotAvailable with the reason if the run
-    cannot have a quiz.
-    """
+    """Return the quiz of a run, stored or computed with `load()`; InputError: bad numbers, NotAvailable: the reason."""
     if not (0 <= right <= LARGEST and 0 <= wrong <= LARGEST and right + wrong):
         raise InputError(f"--right {right} --wrong {wrong}: from 0 to {LARGEST} each, and one sentence at least")
     record, path = store.read(run), locate_file(store, run, right, wrong)

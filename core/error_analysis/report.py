@@ -1,13 +1,11 @@
 """Error rates and risk ratios of tags and column values, slices with many errors, and the report of a selection.
 
-Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. R = 1 is tested by the score test
-(Pearson's chi-square without correction). The interval inverts this test at every R (Koopman, Biometrics 1984), so that
-it excludes 1 exactly if p is below its level, also if a or c is 0.
+Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. R = 1 is tested by the score test;
+the interval inverts it at every R (Koopman, Biometrics 1984), so that it excludes 1 exactly if p is below its level.
 
 Slices: one or two properties with significantly more errors, most excess errors first. Every option of the table (tags,
-classes, column values) and every pair of options with at least `LEAST` rows is tested against all other rows; p is
-Holm-corrected over all tests, so that the search itself causes no false findings. A pair is listed only if its error
-rate is also higher than that of each of its parts outside the pair, by the same test after Holm.
+classes, column values) and every pair with at least `LEAST` rows is tested against all other rows, with Holm over all.
+A pair is listed only if its error rate is also higher than that of each of its parts outside the pair.
 """
 
 import math
@@ -157,10 +155,7 @@ class FoundSlices:
 
 
 def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
-    """Find slices of predictions with significantly more errors than other rows; `wrong` is (n,) bool.
-
-    Left out: facets that determine whether a row is wrong or follow from it, and disagreement with other models.
-    """
+    """Find slices with significantly more `wrong` (n,) rows; facets that follow from the outcome are left out."""
     known = BY_DEFINITION | CONSEQUENCES
     causes = [facet for facet in facets if facet.name not in (OUTCOME, *SEVERAL)]
     options = [(facet.name, option) for facet in causes for option in facet.options if option.clause.value not in known]
@@ -218,11 +213,7 @@ TAGGED = f"{TAG}="
 
 
 def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Return error rates of all error tags and column values, with p-values corrected together by Holm's method.
-
-    Outcome and classes are left out; tags of no row are included. The rows are those of `build_risk_table`, where `tag`
-    is a filter rule.
-    """
+    """Return error rates of all tags and column values (rows of `build_risk_table`), with p after Holm over all."""
     own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "true", "predicted", *SEVERAL)]
     has = {f"{TAGGED}{name}": each for name, each in tags.items()}
     has |= {str(option.clause): option.has for facet in own for option in facet.options}

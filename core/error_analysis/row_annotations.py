@@ -1,7 +1,5 @@
 """Codes and notes that authors gave to the rows of a data set, and Cohen's κ between two authors."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import Counter
@@ -48,15 +46,12 @@ class Annotations:
         """Count, for each annotation code, the rows among `keys` to which any author gave it."""
         return Counter(code for key in keys for code in self._collect_codes(key))
 
-    def select_author(self, author: str) -> Annotations:
+    def select_author(self, author: str) -> "Annotations":
         """Return only the annotation codes and notes of one author."""
         return self._filter_entries(lambda key, who: who == author)
 
-    def filter_visible(self, author: str) -> Annotations:
-        """Return the annotations an author may see: others' codes of a row are hidden until this author has coded it.
-
-        If no other author has coded a row, a note is enough to see notes. Unnamed visitors without annotations see all.
-        """
+    def filter_visible(self, author: str) -> "Annotations":
+        """Return the annotations an author may see: others' codes of a row only after this author has coded it."""
         coded, others = _split_annotated(self.given, author)
         noted, _ = _split_annotated(self.notes, author)
         if not (has_name(author) or coded or noted):
@@ -77,7 +72,7 @@ class Annotations:
         """Return (n,) bool: which rows have a note by any author."""
         return np.array([key in self.notes for key in keys], bool)
 
-    def count_hidden(self, seen: Annotations, keys: Iterable[str]) -> int:
+    def count_hidden(self, seen: "Annotations", keys: Iterable[str]) -> int:
         """Count the rows with annotations that are hidden from a user, who may see only those in `seen`."""
         return sum(
             len(self.given.get(key, {})) > len(seen.given.get(key, {}))
@@ -98,7 +93,7 @@ class Annotations:
     def _collect_codes(self, key: str) -> set[str]:
         return {code for codes in self.given.get(key, {}).values() for code in codes}
 
-    def _filter_entries(self, told: Callable[[str, str], bool]) -> Annotations:
+    def _filter_entries(self, told: Callable[[str, str], bool]) -> "Annotations":
         given = {key: {who: codes for who, codes in each.items() if told(key, who)} for key, each in self.given.items()}
         notes = {key: {who: text for who, text in each.items() if told(key, who)} for key, each in self.notes.items()}
         return Annotations(
@@ -125,10 +120,7 @@ class Kappa(NamedTuple):
 
 
 def compute_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
-    """Compute Cohen's κ (1960) between the labels of two raters for the same n rows.
-
-    The interval is the normal one with the variance of Fleiss, Cohen and Everitt (Psychological Bulletin 1969).
-    """
+    """Compute Cohen's κ (1960) of two raters of n rows, with the interval of Fleiss, Cohen and Everitt (1969)."""
     kinds = {each: place for place, each in enumerate(dict.fromkeys((*first, *second)))}
     table = np.zeros((len(kinds), len(kinds)))
     np.add.at(table, ([kinds[each] for each in first], [kinds[each] for each in second]), 1.0)

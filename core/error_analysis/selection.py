@@ -61,10 +61,7 @@ class PickedRows:
 
 
 def store_picked(store: RunStore, group: PickedRows) -> str:
-    """Store picked sentences on disk and return the filter rule that selects them, `ids:…`.
-
-    Raises InputError for none, too many or too large ones, StorageError if the disk is full or read-only.
-    """
+    """Store picked sentences on disk and return the rule that selects them, `ids:…`; InputError: none or too many."""
     if not 0 < len(group.keys) <= MOST:
         raise InputError(f"{len(group.keys)} sentences cannot be selected one by one; take 1 to {MOST}")
     path = store.folder / FOLDER / f"{group.digest}.json"
@@ -200,10 +197,7 @@ def select_rows(
     store: RunStore,
     codes: Annotations | None = None,
 ) -> SelectedRows:
-    """Select the rows of a prediction table that match all filter rules of a selection.
-
-    Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
-    """
+    """Return the table's rows that match all rules; InputError: unknown rule, tag, code or ids, RunDamaged: bad ids."""
     clauses = query.parse_rules(selection.rules, table)
     group = read_picked(store, selection.digest) if selection.digest else None
     if codes is None and any(query.is_private_rule(str(clause)) for clause in clauses):
@@ -219,10 +213,7 @@ def select_rows(
 
 
 def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
-    """Return whether rows were selected by outcome and are all right or all wrong, so that error rates say nothing.
-
-    A selection by the outcome of another run, or at another threshold, may contain both.
-    """
+    """Return whether rows were selected by outcome and all are right or all wrong: error rates say nothing then."""
     names = {clause.name for clause in selected.clauses}
     by_definition = any(clause.name == "tag" and clause.value in BY_DEFINITION for clause in selected.clauses)
     of_group = selected.group is not None and selected.group.by_outcome

@@ -1,9 +1,6 @@
 """Slices: named selections of sentences, stored per data set, so that all of its runs can be compared on them.
 
-Like codes, they belong to the data set, as the evaluation sentences of its runs are the same.
-
-Runs are compared only on the same sentences. A slice by rules on predictions (wrong, margin, predicted) has different
-sentences in each run, so that it is left out of a comparison, with a note.
+A slice by rules on predictions has other sentences in each run, so comparisons leave it out with a note.
 """
 
 import hashlib
@@ -62,11 +59,7 @@ WHOLE = Slice("", "all", "")  # all sentences
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
-    """Store a selection as a named slice for a run's data, without rules about right or wrong predictions.
-
-    A slice belongs to the data, not to a run, and a slice of wrong sentences only would have no error rate. Raises
-    InputError if the name is invalid or taken, or there are too many slices; StorageError if it cannot be written.
-    """
+    """Store a selection as a named slice for a run's data, without rules about outcomes; InputError: name or limit."""
     left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
     name, selection = _clean_name(name), replace(selection, rules=left or selection.rules)
     before = read_slices(store, record)
@@ -158,8 +151,7 @@ def add_slices(
 ) -> ComparisonData:
     """Return the data of a model comparison with the rows of each slice, and notes on slices that are left out.
 
-    `read` returns the prediction table of a run and split; without `codes`, those of all authors count. Raises
-    InputError if there are no slices, too many, or none that all runs can be compared on.
+    `read` returns a run's prediction table; InputError: no slices, too many, or none that all runs can be compared on.
     """
     if not kept:
         raise InputError(
@@ -257,11 +249,7 @@ def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
 
 
 def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
-    """Compare the error rate of the (k,) selected rows with that of all other rows.
-
-    Returns `others`, the error rate of the other rows; `difference`, the rate of the selected rows minus that, and its
-    95 % `difference_interval` (Newcombe 1998); None if no row or every row is selected.
-    """
+    """Return the error rate of the `others`, the `difference` to it and `difference_interval` (Newcombe 1998)."""
     rest = len(wrong) - len(places)
     if not rest or not len(places):
         return {"others": None, "difference": None, "difference_interval": None}

@@ -45,11 +45,7 @@ class SplitSilhouettes:
 def compute_silhouettes(
     embeddings: np.ndarray, labels: np.ndarray, classes: Sequence[str], *, seed: int = 0, largest: int = LARGEST
 ) -> SplitSilhouettes:
-    """Compute exact Euclidean silhouettes of embeddings by true class (Rousseeuw 1987), faster than scikit-learn.
-
-    A class with a single row has silhouette 0, as in scikit-learn. `embeddings` are (n, d), `labels` (n,) class
-    numbers; `seed` draws the sample of more than `largest` rows.
-    """
+    """Compute exact Euclidean silhouettes (Rousseeuw 1987) of embeddings (n, d), at most `largest` of them."""
     total = len(embeddings)
     rows = draw_rows(total, largest, seed)
     labels = np.asarray(labels, np.int64)[rows]
@@ -104,11 +100,7 @@ AT_ONCE, PAIRS = 64, 1_000_000  # texts per batch, and pairs of their tokens, at
 def read_layers(
     model: EncoderClassifier, tokenizer: Tokenizer, texts: Sequence[str], on_batch: OnBatch = ignore_progress
 ) -> np.ndarray:
-    """Return each text's mean token vector before the first layer and after each layer, (layers + 1, n, d) float32.
-
-    The mean excludes class token and padding; zeros for a text without tokens. `on_batch` gets the share done before
-    each batch; an exception from it stops the work.
-    """
+    """Return each text's mean token vector before and after each layer, (layers + 1, n, d) float32."""
     tokens = build_token_table(tokenizer, texts)
     order = np.argsort(-tokens.lengths, kind="stable")
     longest = int(tokens.lengths.max(initial=1)) or 1
@@ -129,10 +121,7 @@ def read_layers(
 def measure_separability(
     vectors: np.ndarray, labels: np.ndarray
 ) -> tuple[float | None, float | None, list[float] | None]:
-    """Return mean silhouette and neighbour purity of text vectors by true class, and the silhouette's 95 % interval.
-
-    None where undefined. The interval is a bootstrap over the texts' own silhouettes.
-    """
+    """Return mean silhouette and neighbour purity of text vectors, and the silhouette's bootstrap interval, or None."""
     pure = compute_purity(vectors, labels)
     mean, interval = None, None
     if np.ndim(labels) == 1:

@@ -24,11 +24,9 @@ _NORMAL = statistics.NormalDist()
 
 @dataclass(frozen=True)
 class McNemar:
-    """McNemar's test of two classifiers on the same rows.
+    """McNemar's exact test (1947, two-sided, doubled tail) of two classifiers on the same rows.
 
-    The test is exact (McNemar 1947, two-sided, doubled tail). As counts are whole numbers it is conservative: for two
-    equally good models p is below 0.05 in 3.7 % of 2,000 simulated studies of 200 rows, and in 4.3 % with 1,000 rows
-    (tests/core/evaluation/test_comparison.py).
+    It is conservative: p is below 0.05 in 3.7 % of 2,000 simulated studies of equal models with 200 rows.
     """
 
     only_first: int  # rows that only the first classifier has right
@@ -113,10 +111,7 @@ LEAST = 6  # folds that a p below 0.05 needs: with 5 folds the smallest p is 2 /
 
 @dataclass(frozen=True)
 class Wilcoxon:
-    """Wilcoxon's exact signed-rank test (1945, two-sided) on the differences of a metric, one for each fold.
-
-    Folds share most of their training rows, so that p is somewhat too small (Dietterich 1998).
-    """
+    """Wilcoxon's exact signed-rank test (1945, two-sided) over folds; p is somewhat too small (Dietterich 1998)."""
 
     differences: tuple[float, ...]
     test = "Wilcoxon over folds"
@@ -200,11 +195,7 @@ def count_discordant(both: ScorePair) -> tuple[int, int]:
 
 
 def apply_holm(ps: Sequence[float]) -> list[HolmStep]:
-    """Return the p-value after Holm's correction (1979) and the significance level of each test, in the order given.
-
-    The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first failure on no test
-    is significant, and all further ones get the level of that failure.
-    """
+    """Return each test's p-value and significance level after Holm (1979): 0.05 / K for the smallest p, and so on."""
     adjusted, steps = adjust_holm(np.array(ps, float)).tolist(), np.argsort(np.argsort(ps, kind="stable")).tolist()
     left = sum(p >= ALPHA for p in adjusted)
     alphas = (ALPHA / (len(ps) - step if p < ALPHA else left) for p, step in zip(adjusted, steps, strict=True))

@@ -1,8 +1,6 @@
-"""Decision thresholds for a chosen cost ratio of false negatives to false positives.
+"""Decision thresholds for a cost ratio of false negatives (`ratio`) to false positives (1), found on other rows.
 
-A false positive of a class costs 1, a false negative `ratio`; a cost is the mean over the rows. For calibrated
-probabilities the cheapest threshold is 1 / (1 + ratio) (Elkan 2001, "The foundations of cost-sensitive learning",
-equation 2). Here it is found on other rows than the reported ones, which needs no calibration.
+For calibrated probabilities the cheapest threshold is 1 / (1 + ratio) (Elkan 2001, equation 2).
 """
 
 import math

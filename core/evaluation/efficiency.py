@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from core.evaluation.inference import get_device, switch_to_eval
+from core.exceptions import try_call
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 
@@ -67,10 +68,9 @@ def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str
 
 
 def measure_time(model: nn.Module, batch: Batch) -> dict[str, Any]:
-    """Measure wall-clock milliseconds of a model's forward pass over a batch, on the device where the model is.
+    """Measure milliseconds of a forward pass over a batch on the model's device.
 
-    Returns `milliseconds` (median of `REPEATS`, or of at least three in `SECONDS`, after `WARM_UP` passes that do not
-    count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
+    Returns `milliseconds` (median of `REPEATS`, or three in `SECONDS`, after `WARM_UP`), quartiles, shape and `device`.
     """
     device = get_device(model)
     batch = batch.to(device)
@@ -117,17 +117,13 @@ class _TensorMemoryCounter(TorchDispatchMode):
     ) -> Any:
         made = operation(*given, **(named or {}))
         for tensor in tree_leaves(made):
-            if isinstance(tensor, Tensor):
-                self._count_storage(tensor.untyped_storage())
+            storage = tensor.untyped_storage() if isinstance(tensor, Tensor) else None
+            if storage is not None and (key := storage._cdata) not in self._known:  # views share it
+                self._known[key] = storage.nbytes()
+                self.now += self._known[key]
+                self.peak = max(self.peak, self.now)
+                weakref.finalize(storage, self._drop_storage, key).atexit = False
         return made
-
-    def _count_storage(self, storage: torch.UntypedStorage) -> None:
-        key = storage._cdata  # views share it
-        if key not in self._known:
-            self._known[key] = storage.nbytes()
-            self.now += self._known[key]
-            self.peak = max(self.peak, self.now)
-            weakref.finalize(storage, self._drop_storage, key).atexit = False
 
     def _drop_storage(self, key: int) -> None:
         self.now -= self._known.pop(key)
@@ -137,10 +133,7 @@ def get_processor(device: torch.device) -> str:
     """Return the name of a device's processor, such as `AMD EPYC 9R14` or `NVIDIA H100`."""
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
-    try:
-        lines = CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
+    lines = try_call(OSError, "", CPU_INFO.read_text, "utf-8", "replace").splitlines()
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, "") or platform.processor() or platform.machine()
 

@@ -1,7 +1,5 @@
 """Predictions of a model on many texts, in batches."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -54,19 +52,19 @@ class Predictions:
     pooled: Array  # (n, d): input of the model's classifier
     parts: EnsembleLogits | None = None  # the logits of both models of a mixture
 
-    def select_rows(self, rows: slice) -> Predictions:
+    def select_rows(self, rows: slice) -> "Predictions":
         """Return the predictions on some of the texts, chosen by a slice."""
         parts = None if self.parts is None else EnsembleLogits(*(each[rows] for each in self.parts))
         return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
 
     @staticmethod
-    def concatenate(portions: Sequence[Predictions]) -> Predictions:
+    def concatenate(portions: Sequence["Predictions"]) -> "Predictions":
         """Join a model's predictions on several lists of texts into one, in order."""
         columns = zip(*((each.logits, each.probabilities, each.pooled) for each in portions), strict=True)
         logits, chances, pooled = map(np.concatenate, columns)
         return Predictions(logits, chances, pooled)
 
-    def apply_scaling(self, scaling: Scaling, task: Task) -> Predictions:
+    def apply_scaling(self, scaling: Scaling, task: Task) -> "Predictions":
         """Return predictions with probabilities recomputed from the logits with another temperature scaling."""
         found = compute_probabilities(torch.from_numpy(self.logits), task, scaling)
         return dataclasses.replace(self, probabilities=found.numpy())
@@ -84,11 +82,7 @@ def predict_texts(
     on_batch: OnBatch = ignore_progress,
     tokens: TokenTable | None = None,
 ) -> Predictions:
-    """Classify texts in batches of similar length; the model's training or evaluation mode stays as before.
-
-    `on_batch` gets the share done before each batch; its exceptions stop the work. `tokens` are the token ids of the
-    texts, if they are known. NotAvailable for infinite logits.
-    """
+    """Classify texts in batches of similar length; an exception from `on_batch` (share done) stops the work."""
     device, parts = get_device(model), []
     tokens = build_token_table(tokenizer, texts) if tokens is None else tokens
     # Without texts the model reads an empty one, so that the empty result has the right widths.
@@ -161,7 +155,7 @@ class PassagePredictions:
     cut: list[list[str]]  # (n,) the passages of each text, at least one
     each: Predictions  # one row per passage, text by text
 
-    def apply_scaling(self, scaling: Scaling, task: Task) -> PassagePredictions:
+    def apply_scaling(self, scaling: Scaling, task: Task) -> "PassagePredictions":
         """Return predictions with the whole texts' probabilities recomputed with another temperature scaling."""
         return dataclasses.replace(self, whole=self.whole.apply_scaling(scaling, task))
 
@@ -196,7 +190,7 @@ class Ensemble:
     @classmethod
     def fit_weight(
         cls, model: Model, tokenizer: Tokenizer, network: Array, texts: Sequence[str], labels: Array, task: Task
-    ) -> Ensemble:
+    ) -> "Ensemble":
         """Return a mixture with the network's weight fitted to its logits on validation texts, (n, C)."""
         parts = cls(model, tokenizer, 1.0).predict_parts(network, texts, task)
         return cls(model, tokenizer, find_weight(parts, labels, task))

@@ -1,8 +1,4 @@
-"""Confidence intervals of metrics: one method for each kind of metric, whatever the number of rows.
-
-A share of rows (accuracy, precision and recall of a class) has Wilson's interval, the calibration error an interval
-based on Wilson's (`compute_ece_interval`), every other metric a percentile bootstrap over the rows.
-"""
+"""Confidence intervals: Wilson's for shares of rows, one based on it for ECE, a percentile bootstrap for the others."""
 
 import math
 import statistics
@@ -68,12 +64,9 @@ def compute_intervals(
     ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
-    """Return the 95 % interval [low, high] of each metric of predictions on labelled rows.
+    """Return the 95 % interval [low, high] of each metric of predictions on labelled rows; `names` selects metrics.
 
-    All bootstrapped metrics (Efron 1979, percentile method) use the same resamples: n rows drawn with replacement.
-    Resamples in which a metric is undefined (a rare class was not drawn) are left out for it; a metric that is equal in
-    all resamples has no interval. Intervals cover the sampling of rows, not other training seeds. Arguments and errors
-    are as for `evaluate`; `names` selects metrics.
+    Bootstrapped metrics use the same resamples, without those where they are undefined; a constant one has no interval.
     """
     scores = build_scores(labels, probabilities, task, thresholds, ordered=ordered)
     wanted = {name: metric for name, metric in list_defined(scores, task).items() if name in names}
@@ -172,12 +165,7 @@ def compute_mean_interval(values: Sequence[float] | np.ndarray, seed: int = 0) -
 
 
 def compute_class_intervals(labels: np.ndarray, predicted: np.ndarray) -> list[dict[str, list[float]]]:
-    """Return the 95 % intervals [low, high] of each class's precision, recall and F1, in the order of the classes.
-
-    Precision and recall have Wilson's interval. F1 has a percentile bootstrap of its counts (true positives, false
-    negatives, false positives), where a resample is one multinomial draw. A metric with denominator 0 has no interval.
-    `labels` and `predicted` are (n, C) booleans.
-    """
+    """Return 95 % intervals of each class's precision and recall (Wilson) and F1 (multinomial bootstrap)."""
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T
     return list(map(_compute_from_counts, cells))
@@ -231,11 +219,7 @@ class Bands:
 
 
 def compute_bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | None:
-    """Return the confidence bands of a class's ROC and precision-recall curves; None if it has no rows or all rows.
-
-    Recall is averaged vertically, at equal false positive rates (Fawcett 2006, "An introduction to ROC analysis",
-    section 8.1). Resamples with only one of both classes are left out.
-    """
+    """Return the bands of a class's ROC (averaged vertically, Fawcett 2006) and PR curves; None: one-sided rows."""
     own = np.asarray(own, bool)
     if not 0 < own.sum() < len(own):
         return None
@@ -262,10 +246,7 @@ def _make_band(x: np.ndarray, curves: np.ndarray) -> Band:
 
 
 def _count_groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Count a class's rows and the other rows between falling thresholds; if there are many, only some thresholds stay.
-
-    Thresholds are kept at equal distances along the curve, so that the steep part of a rare class has enough points.
-    """
+    """Count own and other rows between falling thresholds, thinned at equal distances along the curve if many."""
     order = np.argsort(-probability, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(probability[order])), len(order) - 1)
     true, false = np.cumsum(own[order])[ends], np.cumsum(~own[order])[ends]

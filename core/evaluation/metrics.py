@@ -131,8 +131,9 @@ class SingleLabelScores(Scores):
 
     @cached_property
     def bins(self) -> Array:
-        """Return (n, 15) booleans that mark the confidence bin of each row."""
-        return find_bins(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
+        """Return (n, 15) booleans that mark the confidence bin of each row: bin k holds k/15 < p <= (k+1)/15."""
+        places = np.ceil(self.probabilities.max(1, initial=0) * BINS).astype(int) - 1
+        return np.clip(places, 0, BINS - 1)[:, None] == np.arange(BINS)
 
     @cached_property
     def overconfidence(self) -> Array:
@@ -199,11 +200,7 @@ def join_class_names(has: Array, classes: Sequence[str]) -> list[str]:
 
 
 def tune_thresholds(labels: Array, probabilities: Array) -> Array:
-    """Return (C,) thresholds that maximise each label's F1 on these rows; 0.5 for a label without rows.
-
-    A threshold is half way between two probabilities; among equal F1 it is the nearest to 0.5, or 0.5 itself. F1 on the
-    same rows is too optimistic, most for labels with few rows.
-    """
+    """Return (C,) thresholds that maximise each label's F1 on these rows; among equal ones the nearest to 0.5."""
     scores = build_scores(labels, probabilities, "multi")
     once = np.ones((1, len(scores.labels)))
     found = np.full(scores.true.shape[1], HALF)
@@ -221,11 +218,6 @@ def tune_thresholds(labels: Array, probabilities: Array) -> Array:
         if f1.max() > 0 and above - 1 not in best:
             found[number] = middles[best][np.abs(middles[best] - HALF).argmin()]
     return found
-
-
-def find_bins(confidence: Array) -> Array:
-    """Return the confidence bin (0 to 14) of each value: bin k holds k/15 < confidence <= (k+1)/15."""
-    return np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
 
 
 def count_positives(scores: Scores, weights: Array, number: int) -> tuple[Array, Array]:
@@ -365,10 +357,7 @@ def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
 
 
 def compute_roc_curve(labels: Array, probabilities: Array, number: int) -> dict[str, list[float]]:
-    """Return the ROC curve of one class against the rest: fpr, tpr and threshold, corners of the curve only.
-
-    The lists are empty if the class or the rest has no row. The first threshold, at which no row is predicted, is 1.
-    """
+    """Return fpr, tpr and threshold of a class against the rest, corners only, first threshold 1; empty: one-sided."""
     scores = build_scores(labels, probabilities)
     true, false, thresholds = _count_positives(scores, number)
     if not len(true) or not true[-1] or not false[-1]:

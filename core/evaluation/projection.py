@@ -1,7 +1,4 @@
-"""Projections of a split's pooled embeddings by PCA (exact), t-SNE and UMAP, and measures of their quality.
-
-Settings and PCA need numpy alone; scikit-learn, openTSNE and umap-learn are imported where they are used.
-"""
+"""Projections of embeddings by PCA, t-SNE and UMAP, and their quality; heavy libraries are imported where used."""
 
 import typing
 from collections.abc import Callable
@@ -27,11 +24,9 @@ def draw_rows(rows: int, most: int, seed: int = 0) -> Array:
 
 
 def find_nearest(asked: Array, vectors: Array, most: int, own: Array | None = None) -> tuple[Array, Array]:
-    """Find the rows of `vectors` nearest to each query vector, by Euclidean distance, the nearest first.
+    """Find the `most` rows of `vectors` (n, d) nearest to each of `asked` (k, d), without its `own` row, nearest first.
 
-    A matrix product selects few candidates, whose distances are then exact: the same result in a fifth of the time.
-    `asked` are (k, d), `vectors` (n, d); `own` (k,) gives the row of each query vector, which is left out, if they are
-    rows. Returns (k, m) int64 rows and (k, m) distances, with m = `most` or fewer if there are fewer rows.
+    A matrix product selects candidates, whose distances are then exact: the same result in a fifth of the time.
     """
     points, queries = np.asarray(vectors, np.float64), np.asarray(asked, np.float64)
     size = max(0, min(most, len(points) - (own is not None)))
@@ -206,11 +201,9 @@ def fit_pca(embeddings: Array, dimensions: int) -> Pca:
 def project_split(
     embeddings: Array, labels: Array, config: ProjectionConfig, on_progress: OnProgress | None = None
 ) -> Projection:
-    """Project the embeddings (n, d) of a split onto a map and measure its quality; equal arguments give equal maps.
+    """Project embeddings (n, d) onto a map and measure its quality; equal arguments give equal maps.
 
-    `labels` are (n,) class numbers, or (n, C) zeros and ones: then the sample is stratified by each row's rarest label,
-    and there is no silhouette. Raises InputError for too few vectors, or some that are not finite, and NotAvailable
-    without the method's library.
+    Labels (n, C) stratify the sample by the rarest label and allow no silhouette. InputError: too few, or not finite.
     """
     tell = on_progress or (lambda what, share: None)
     several = np.ndim(labels) == 2
@@ -340,11 +333,7 @@ class Density:
 
 
 def estimate_density(places: Array) -> Density | None:
-    """Estimate the density of (n, 2) points on a map; None if they do not vary in both directions.
-
-    f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott
-    1992); the points are first binned to the grid (Silverman 1982).
-    """
+    """Estimate the density of binned (n, 2) points on a map, h by Scott (1992) times `NARROWER`; None: no spread."""
     points = np.asarray(places, np.float64)
     if len(points) < 2 or (np.ptp(points, axis=0) <= 0).any():
         return None

@@ -27,13 +27,10 @@ Parts = Sequence[np.ndarray]
 def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
     """Return the variance of two models' metric difference if their predictions are swapped on random rows.
 
-    Paired randomisation (Fisher 1935): if two models are equally good, each row's predictions (of all seeds at once)
-    belong to either model with equal probability. An equal metric alone does not imply this, as one model may be too
-    confident where the other is not confident enough. So the models' gaps are compared first: if they differ more than
-    in each of 1,000 swaps, the result is None, and rows must be resampled instead.
-
-    The variance is that of the normal distribution with the same 95 % quantile of absolute differences. Swaps have
-    shorter tails, so at 5 % the test equals the randomisation test, and at smaller levels it is conservative.
+    Paired randomisation (Fisher 1935) holds if each row's predictions belong to either model with equal probability. An
+    equal metric alone does not imply this, so the models' gaps are compared first: if they differ more than in each of
+    1,000 swaps, the result is None, and rows must be resampled instead. The variance is that of the normal distribution
+    with the same 95 % quantile of absolute differences; at levels below 5 % the test is conservative.
     """
     rows = len(first[0])
     middle = [(one + two) / 2 for one, two in zip(first, second, strict=True)]
@@ -170,10 +167,7 @@ class ScorePair:
 
 
 class Draws:
-    """The values of a metric on resampled rows, cached for models that are compared with several other models.
-
-    `draws` is at most 1,000; 0: as many as for an interval of the metric. All scores of n rows get the same resamples.
-    """
+    """The values of a metric on resampled rows, the same for all scores, cached as models are compared with several."""
 
     def __init__(self, metric: Metric, draws: int = 0, seed: int = 0) -> None:
         self.metric, self.draws, self.seed = metric, draws or count_draws(metric), seed

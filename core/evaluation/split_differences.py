@@ -108,18 +108,6 @@ def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> SampleDiff
     return SampleDifference(a / m, b / n, *compute_newcombe(b, n, a, m), p)
 
 
-def compare_classes(first: np.ndarray, other: np.ndarray) -> list[SampleDifference]:
-    """Compare the share of each class in two samples, given as class matrices (m, C) and (n, C) bool."""
-    counts = zip(first.sum(0).tolist(), other.sum(0).tolist(), strict=True)
-    return [compare_shares((a, len(first)), (b, len(other))) for a, b in counts]
-
-
-def compute_chi_square(counts: np.ndarray) -> float:
-    """Return the chi-square p-value of the class counts (2, C) of two samples; 1 for a single class."""
-    counts = counts[:, counts.sum(0) > 0]
-    return float(scipy.stats.chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
-
-
 def find_differences(
     first: ComparedTexts, other: ComparedTexts, classes: Sequence[str], *, name: str
 ) -> dict[str, Any]:
@@ -181,7 +169,8 @@ def _has_several(has: np.ndarray | None) -> bool:
 
 def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]) -> tuple[SampleDifference, str]:
     """Compare the class shares of two samples; return the difference of the class that differs most, and its name."""
-    each = compare_classes(first, other)
+    sums = zip(first.sum(0).tolist(), other.sum(0).tolist(), strict=True)
+    each = [compare_shares((a, len(first)), (b, len(other))) for a, b in sums]
     if _has_several(first) or _has_several(other):
         at = min(range(len(each)), key=lambda place: each[place].p)
         return each[at]._replace(p=min(1.0, each[at].p * len(each))), classes[at]
@@ -191,16 +180,15 @@ def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]
     if rare.any():
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(1)])
     at = max(range(len(each)), key=lambda place: abs(each[place].difference))
-    return each[at]._replace(p=compute_chi_square(counts)), classes[at]
+    counts = counts[:, counts.sum(0) > 0]
+    p = float(scipy.stats.chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
+    return each[at]._replace(p=p), classes[at]
 
 
 def _select_unique(
     first: Sequence[str], other: Sequence[str], keys: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the texts that occur only once in two samples together; all texts if a sample has too few such texts.
-
-    Frequent texts are short; a split without repeated texts lacks them, which would look like a difference in length.
-    """
+    """Return the texts that occur once in both samples, or all; frequent texts are short and would bias length."""
     counts, own = Counter(keys), iter(keys)
     one, two = ([text for text in side if counts[next(own)] == 1] for side in (first, other))
     return (one, two) if min(len(one), len(two)) >= FEWEST else (first, other)

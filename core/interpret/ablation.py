@@ -62,10 +62,9 @@ class AblationEffects:
 
 
 def silence_parts(reader: ExplainContext, text: str, target: str = "") -> AblationEffects:
-    """Compute the effect on the log-odds of a class of silencing each part of a model, one at a time.
+    """Compute the effect on a class's log-odds of silencing each part alone, in addition to the reader's changes.
 
-    Each part is silenced in addition to the reader's intervention; a part that is off already has no effect. Raises
-    InputError for an unknown class, a model without attention, or an intervention that does not fit the model.
+    Raises InputError for an unknown class, a model without attention, or an intervention that does not fit the model.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
@@ -170,10 +169,9 @@ class Patches:
 
 
 def patch_activations(reader: ExplainContext, text: str, donor: str, target: str = "") -> Patches:
-    """Compute a class's log-odds when a layer, token or head gets its activations from a donor text, one at a time.
+    """Compute a class's log-odds as a layer, token or head gets its activations from a donor text with as many tokens.
 
-    The reader's intervention applies to both texts. Empty target: the text's most probable class. Raises InputError for
-    an unknown class, a model without attention, or texts with different numbers of tokens.
+    The reader's intervention applies to both texts. Empty target: the text's most probable class.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
@@ -268,10 +266,8 @@ def compute_lambda_curves(
 ) -> LambdaCurves:
     """Compute a class's log-odds as each attention-map weight λ varies alone, and as all λ are scaled together.
 
-    `attention` gives the range of λ, `starts` (by layer and component; empty: unknown) the values before training. An
-    empty target is the class with the highest probability as trained. A curve replaces an edit of its λ in `change`.
-    With `unmixed`, TF-IDF is left out of the prediction. Raises InputError for an unknown class, a model without λ, or
-    a text without known words.
+    `attention` gives the range of λ, `starts` the values before training; empty target: the most probable class. Curves
+    replace an edit of their λ in `change`. `unmixed` leaves out TF-IDF. InputError: no such class, λ or known word.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier) or "lambda" not in model.provides:

@@ -52,8 +52,9 @@ def describe_mass(found: Row) -> str:
         return "No head reads any kind of token more than uniform attention would."
     best = max(above, key=compute_least_preference)
     share = best["control"]["uniform"]["value"]
+    kind = f"the {best['measure']}" if best["measure"].endswith("token") else best["measure"]
     return (
-        f"The clearest preference: {name_part(best)} puts {whole_percent(best['value'])} on {_name_kind(best)}, "
+        f"The clearest preference: {name_part(best)} puts {whole_percent(best['value'])} on {kind}, "
         f"{number(best['value'] / share, 1)} times uniform attention."
     )
 
@@ -62,10 +63,6 @@ def compute_least_preference(row: Row) -> float:
     """Return the lower end of a mass as a multiple of that of uniform attention; few texts give a low one."""
     low = row["interval"][0] if row["interval"] else 0.0
     return float(low / max(row["control"]["uniform"]["value"], 1e-9))
-
-
-def _name_kind(row: Row) -> str:
-    return f"the {row['measure']}" if row["measure"].endswith("token") else row["measure"]
 
 
 def describe_distance(found: Row) -> str:
@@ -84,13 +81,9 @@ def describe_distance(found: Row) -> str:
     far = max(rows, key=lambda row: row["value"])
     near = min(rows, key=lambda row: row["value"])
     return (
-        f"{_write_capital(name_part(far))} looks furthest, {number(far['value'], 1)} tokens away; "
+        f"{(name := name_part(far))[:1].upper()}{name[1:]} looks furthest, {number(far['value'], 1)} tokens away; "
         f"{name_part(near)} nearest, {number(near['value'], 1)}. Each head has one map."
     )
-
-
-def _write_capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def describe_deviation(found: Row) -> str:
@@ -119,12 +112,8 @@ def describe_gates(found: Row) -> str:
     low, high = min(apart, key=lambda row: row["value"]), max(apart, key=lambda row: row["value"])
     ends = (f"{row['measure']} in layer {row['layer']} ({number(row['value'], 2)})" for row in (low, high))
     least, most = ends
-    return f"Gates are lowest for {least} and highest for {most}; all words: {_list_gate_means(rows)}."
-
-
-def _list_gate_means(rows: Sequence[Row]) -> str:
-    means = {row["layer"]: row["control"]["all"]["value"] for row in rows}
-    return ", ".join(number(value, 2) for value in means.values())
+    means = {row["layer"]: number(row["control"]["all"]["value"], 2) for row in rows}
+    return f"Gates are lowest for {least} and highest for {most}; all words: {', '.join(means.values())}."
 
 
 def describe_importance(found: Row) -> str:

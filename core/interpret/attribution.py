@@ -53,11 +53,9 @@ class Pushes(NamedTuple):
 
 
 class ExplainedText:
-    """A text with its word attributions by each method, each computed at most once.
+    """A text with its word attributions by each method, each computed at most once, of the first `MOST_WORDS` words.
 
-    Only the first `MOST_WORDS` words are explained; an empty target is the most probable class. `said` are predictions
-    of the text and of the text without each of its words, if known. Raises InputError for an unknown class, or an
-    intervention that does not fit the model.
+    `said` are predictions of the text and of the text without each of its words, if known.
     """
 
     def __init__(self, reader: ExplainContext, text: str, target: str = "", said: Predictions | None = None) -> None:
@@ -251,11 +249,9 @@ class Methods:
 
 
 def explain_text(reader: ExplainContext, text: str, method: str = "deletion", target: str = "") -> Explanation:
-    """Return the attribution of each word to the log-odds of a class, and its agreement with deletion and attention.
+    """Return the attribution of each word to a class's log-odds, and its agreement with deletion and attention.
 
-    The first `MOST_WORDS` words of a long text are explained; an empty target is the class with the highest
-    probability. Raises InputError for an unknown method or class, a method or intervention that does not fit the model,
-    or a text too long for attention maps.
+    An empty target is the most probable class. InputError: an unknown or unfit method, class or intervention.
     """
     check_method(method, reader.model.provides)
     return _build_explanation(ExplainedText(reader, text, target), method)
@@ -264,11 +260,7 @@ def explain_text(reader: ExplainContext, text: str, method: str = "deletion", ta
 def explain_by_methods(
     reader: ExplainContext, text: str, target: str = "", named: Sequence[str] = ()
 ) -> Iterator[Methods]:
-    """Yield a text's word attributions by more and more methods: each step adds one of the suitable or given ones.
-
-    The other arguments are those of `explain_text`; the progress callback receives the name of each method. Raises
-    InputError for an unknown class, or an intervention that does not fit the model.
-    """
+    """Yield a text's word attributions, each step with one more suitable or given method; see `explain_text`."""
     reader.tell("deletion", None)
     reading = ExplainedText(reader, text, target)
     found: dict[str, Explanation] = {}

@@ -42,11 +42,9 @@ class Shapley(NamedTuple):
 
 
 def compute_shapley(value: Callable[[np.ndarray], np.ndarray], words: int, orders: int, seed: int) -> Shapley:
-    """Compute Shapley values: what each word adds to those before it, averaged over orders of the words.
+    """Compute Shapley values by random orders (Castro, Gómez and Tejada 2009), or by all if there are few.
 
-    Castro, Gómez and Tejada (2009), "Polynomial calculation of the Shapley value based on sampling": random orders, or
-    all orders if there are at most `orders`. Captum's ShapleyValueSampling has no standard errors and uses the global
-    random generator. `value` maps (m, n) bool, which words are present, to (m,).
+    Captum's have no standard errors and a global generator. `value` maps (m, n) bool, which words are there, to (m,).
     """
     exact = math.factorial(min(words, orders)) <= orders  # min: the factorial of thousands takes long
     random = np.random.default_rng(seed)
@@ -128,10 +126,9 @@ class RankTest(NamedTuple):
 
 
 def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
-    """Test Spearman's rho of two attributions of the same words, (W,) each, against random orders of the words.
+    """Test Spearman's rho of two attributions (W,) against random orders, the observed one among them.
 
-    The p-value is twice the smaller tail. Ranks are multiples of 0.5, so that their products are exact and ties need no
-    tolerance. Random orders include the observed one (Phipson and Smyth 2010), so that p is never too small.
+    The p-value is twice the smaller tail. Ranks are multiples of 0.5, so products are exact.
     """
     words, rho = len(first), compute_agreement(first, second)
     if rho is None or words < LEAST_TESTED:

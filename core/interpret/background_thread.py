@@ -1,7 +1,4 @@
-"""Background threads for long-running computations that report progress and can be stopped.
-
-Imports no torch: pages create such threads before they need a model.
-"""
+"""Background threads for long computations that report progress and can be stopped. Imports no torch."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -84,11 +81,7 @@ class BackgroundThread(Generic[Found]):
             self.error = error
 
     def start_and_wait(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
-        """Start a background computation unless it runs, and wait at most `patience` seconds (None: until it ends).
-
-        `steps` receives a progress callback and yields partial results; the last one is complete. Raises the error
-        of `steps`, if any; the next call starts the computation again.
-        """
+        """Start a computation unless it runs, and wait `patience` seconds (None: to its end); raises its errors."""
         with _beginning:
             if not (self.whole or self.running or self.stopped):
                 self._thread = threading.Thread(target=self.run_steps, args=(steps,), daemon=True)

@@ -1,10 +1,9 @@
 """Counterfactuals: the smallest set of allowed word edits that changes the prediction.
 
-A move deletes a word, as in `core.interpret.attribution`, or replaces it by a candidate. A set has up to two moves of
-any kind, or three deletions. Single moves are tried before sets of two. Sets of two and three are tried in the order of
-the summed effects of their single moves, largest first. The prediction flips when the target is no longer the predicted
-class, or becomes it if it was not; with several labels, when the target crosses its threshold.
-Among sets of one size, natural ones come first: deletions, then words of the same part of speech, then others.
+A move deletes a word or replaces it by a candidate; a set has up to two moves, or three deletions. Smaller sets are
+tried first, then the larger summed effects of single moves. The prediction flips when the target is no longer (or
+becomes) the predicted class; with several labels, when it crosses its threshold. Natural sets of one size come first:
+deletions, then words of the same part of speech, then others.
 """
 
 import dataclasses
@@ -42,9 +41,8 @@ MOST = 8  # Candidates of a word, alternately from the lexicon and from the neig
 def find_candidates(reader: ExplainContext, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return word → replacements that a counterfactual search may try, in the casing of the word.
 
-    From the run's lexicon, else VADER's: known words of the opposite sign, sorted by similar strength of polarity, then
-    by frequency in training. From a model with word embeddings: words with the largest cosine. Only words that begin
-    with a letter are replaced, and only by whole words.
+    From the run's lexicon, else VADER's: opposite sign, similar strength, then frequency; from word embeddings: the
+    largest cosine. Only whole words that begin with a letter.
     """
     words = [word for word in dict.fromkeys(words) if _is_word(word)]
     signs, vocabulary = _get_signs(reader.tokenizer), _list_vocabulary(reader.tokenizer)
@@ -191,11 +189,9 @@ def search_flip(
     readings: int = MOST_READINGS,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Search]:
-    """Yield the state of a search for the fewest word edits that change the prediction; the last state is the result.
+    """Yield states of a search for the fewest edits of the first `MOST_WORDS` words that flip the prediction.
 
-    Only the first `MOST_WORDS` words are edited; an empty target is the class with the highest probability. At most
-    `readings` texts are predicted; `stopped` is called before each batch, and True ends the search. Raises InputError
-    for an unknown class, an invalid number of readings, or an intervention at single tokens.
+    At most `readings` texts are predicted; `stopped` ends it. InputError: unknown class, edits at tokens, bad number.
     """
     reader.check_class(target)
     if reader.at_tokens:
@@ -352,10 +348,7 @@ class _FlipSearch:
 
 
 def rank_move(words: Sequence[str], instead: str | None, place: int) -> int:
-    """Rank how unnatural an edit of a word is: 0 a deletion, 1 a word of the same part of speech, 2 another word.
-
-    A text in a language without a tagger has no 2.
-    """
+    """Rank how unnatural an edit is: 0 a deletion, 1 the same part of speech, 2 another word (if there is a tagger)."""
     if instead is None:
         return 0
     language = detect_language([" ".join(words)])

@@ -127,10 +127,7 @@ def yield_encoder_stages(
     classes: Names,
     change: Intervention,
 ) -> Iterator[ForwardStage]:
-    """Yield the stages of an encoder's forward pass from embedding to logits, computed in float64.
-
-    `place` is layer, head and component, from 0.
-    """
+    """Yield the stages from embedding to logits in float64; `place` is layer, head and component, from 0."""
     at, head, component = place
     record, batch = Record(at), batch.to(torch.device("cpu"))
     batch = batch if batch.polarity is None else batch._replace(polarity=batch.polarity.double())

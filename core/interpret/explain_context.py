@@ -52,20 +52,14 @@ class ExplainContext:
         return self.predict_texts(texts, intervene, whole)
 
     def predict_texts(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
-        """Predict texts, with the same intervention on the model for all texts or a separate one for each text.
-
-        `whole` are the same texts without truncation, which TF-IDF reads if it is mixed in.
-        """
+        """Predict texts with one intervention for all or one for each; TF-IDF reads `whole`, the untruncated texts."""
         given: dict[str, Any] = {} if intervene is None else {"intervene": intervene}
         if self.mix_weight is not None and whole:
             given["whole"] = whole
         return self.predict(texts, **given)
 
     def delete_words(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
-        """Return copies of a text, each with one set of words deleted, after cutting off what the network truncates.
-
-        So truncated tokens do not replace deleted ones. An empty set returns the whole text.
-        """
+        """Return a text without each set of words, after truncation; an empty set of words returns the whole text."""
         unread = self.tokenizer.find_truncated(text)
         return [remove_words(text, merge_spans([*words, *unread]) if unread and words else words) for words in gone]
 

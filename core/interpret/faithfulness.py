@@ -4,8 +4,6 @@ Words are inserted or deleted in the order of their attributions and in random o
 is paraphrased, and the weights are shuffled. `core.interpret.faithfulness_verdict` judges a method by these tests.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import defaultdict
@@ -154,7 +152,7 @@ class PerturbationCase(NamedTuple):
     target: int
 
     @classmethod
-    def from_text(cls, text: str, target: int) -> PerturbationCase:
+    def from_text(cls, text: str, target: int) -> "PerturbationCase":
         """Create a perturbation-test case from a typed text and a class index."""
         return cls(text, tuple(find_word_spans(text)), target)
 
@@ -357,10 +355,9 @@ def measure_methods(
     methods: Sequence[str],
     on_progress: OnProgress = lambda what, share: None,
 ) -> Belief:
-    """Measure how faithful attribution methods are to a run's model, on sentences that it was not trained on.
+    """Measure how faithful methods are to a run's model on sentences that it was not trained on.
 
-    `control` is the model with shuffled weights. An exception of `on_progress` stops the work. Raises InputError if no
-    sentence has three words, or a method does not fit the model.
+    `control` has shuffled weights. InputError: no sentence of three words, or an unfit method.
     """
     for method in methods:
         attribution.check_method(method, reader.model.provides)
@@ -399,10 +396,7 @@ def measure_methods(
 
 
 def measure_sentence(reader: ExplainContext, text: str, method: str, target: str = "") -> SentenceFaithfulness:
-    """Measure an attribution method's faithfulness on one sentence, for the named or the most probable class.
-
-    Raises InputError for an unknown method or class, or a method that does not fit the model.
-    """
+    """Measure a method's faithfulness on a sentence, for the named or most probable class; InputError: does not fit."""
     attribution.check_method(method, reader.model.provides)
     reader.check_class(target)
     case = PerturbationCase.from_text(_read_part(reader, text), reader.find_class(target, reader.predict([text])))

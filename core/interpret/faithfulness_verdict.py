@@ -123,10 +123,7 @@ class Verdict:
 
 
 def judge_method(method: str, found: Mapping[str, Number | None]) -> Verdict:
-    """Judge an attribution method: *evidence* if all tests pass, *neither* if one fails, else *illustration*.
-
-    `found` maps tests to results; a test that is None or missing was not measured, and is not passed.
-    """
+    """Judge a method by test → result: *evidence* if all pass, *neither* if one fails, else (None) *illustration*."""
     outcomes = {name: decide_outcome(THRESHOLDS[name], found.get(name)) for name in list_tests(method)}
     said = set(outcomes.values())
     return Verdict("neither" if "failed" in said else "evidence" if said == {"passed"} else "illustration", outcomes)

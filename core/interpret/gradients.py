@@ -74,10 +74,7 @@ def compute_input_gradient(
 def integrate_gradients(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> PathAttribution:
-    """Compute integrated gradients of a text, doubling the steps until they add up or a maximum is reached.
-
-    Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
-    """
+    """Compute integrated gradients (Sundararajan 2017, eq. 1), doubling the steps until they add up or are too many."""
     from captum.attr import IntegratedGradients
 
     embedded, ask = _build_function(model, batch, target, intervene)

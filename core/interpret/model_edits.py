@@ -254,10 +254,7 @@ class Editable:
         return found
 
     def update_link(self, text: str, levers: Mapping[str, str | None]) -> Edits:
-        """Return the model edits of a link after some values in it were changed.
-
-        `levers` maps the beginning of a part (`h1.2`, `l2c1`) to the new part, or to None for its trained value.
-        """
+        """Return a link's edits after changes: `levers` maps the start of a part (`h1.2`) to a new part, or None."""
         link = self.read_link(text)[0].encode_line()  # normalises a line that was written by hand
         kept = [part for part in link.split(",") if part.partition(":")[0] not in levers]
         return self.read_link(",".join([*kept, *filter(None, levers.values())]))[0]

@@ -48,11 +48,9 @@ class FilledTemplate:
 
 
 def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> tuple[FilledTemplate, ...]:
-    """Fill a sentence template with growing insertions: nothing, the first piece, the first two, and so on.
+    """Fill a template (of `TEMPLATES`, or a text with one {} and a negation in brackets) with growing insertions.
 
-    `text` is the name of one of `TEMPLATES`, or a text with one {}, and the negation in brackets. Words are inserted
-    one at a time, pieces separated by | a piece at a time, at most `most` of them. Raises InputError for no {} or
-    several, brackets without a word, nothing to insert, or an invalid number of pieces.
+    Words are inserted one at a time, pieces separated by | a piece at a time, at most `most` of them.
     """
     template, pieces = TEMPLATES.get(text, text), _split_pieces(insert)
     if max(len(template), len(insert)) > LONGEST:

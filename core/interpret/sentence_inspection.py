@@ -132,10 +132,7 @@ class SentenceView:
         return compute_cancellation(found.components[..., :tokens, :tokens], found.coefficients[..., :tokens])
 
     def measure_entropy(self, layer: int) -> np.ndarray | None:
-        """Return the entropy of each map (N,) as a share of uniform attention, mean over heads and queries.
-
-        None without maps or a query with two keys, or if the model reads padding, which is folded into one token.
-        """
+        """Return each map's entropy (N,) as a share of uniform, mean over queries; None if it is not defined."""
         found, length = self.layers[layer], len(self.tokens)
         if self.too_long or self.filled or length < 2:
             return None
@@ -163,11 +160,7 @@ def inspect_text(
     mix: inference.Ensemble | None = None,
     unmixed: bool = False,
 ) -> SentenceView:
-    """Classify one text and return the prediction with the model's internal values; the model is unchanged.
-
-    With `unmixed`, the prediction is that of the network alone. Raises InputError if the intervention does not fit the
-    model, and NotAvailable if the logits are not finite.
-    """
+    """Classify one text and return the prediction (`unmixed`: without TF-IDF) with the model's internal values."""
     encoding = tokenizer.encode(text)
     batch = Batch.from_arrays(to_batch(encoding))
     with inference.switch_to_eval(model):

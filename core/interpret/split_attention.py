@@ -57,10 +57,7 @@ class TokenKinds(NamedTuple):
 
 
 def find_token_kinds(tokenizer: Tokenizer, texts: Sequence[str], table: TokenTable) -> TokenKinds:
-    """Find punctuation, polar words and parts of speech among the tokens of texts.
-
-    The tokenizer's own tagger and lexicon are used; otherwise the tagger of the texts' language, and VADER for English.
-    """
+    """Find punctuation, polar words and parts of speech among tokens, by the tokenizer's tools or the usual ones."""
     language, reader = detect_language(texts), copy.copy(tokenizer)
     lexicon = tokenizer.config.lexicon if tokenizer.lexicon is not None else VADER if language == "en" else ""
     if reader.tagger is None and language in MODELS:
@@ -212,10 +209,7 @@ def _compute_rollout(layers: Sequence[LayerTrace], real: int) -> Iterator[Tensor
 
 
 def _measure_deviation(layer: LayerTrace, real: int) -> Tensor:
-    """Return the standard deviations (B, 2) of attention from and to the class token, itself left out.
-
-    Mean over heads first, as in Fig. 5 of the lexical attention paper; NaN for a text with fewer than two tokens.
-    """
+    """Return the deviations (B, 2) of attention from and to the class token, heads averaged first; NaN: one token."""
     weights = layer.combined.mean(1)[:, :real, :real]
     if real < 3:
         return weights.new_full((len(weights), 2), torch.nan)
@@ -283,6 +277,8 @@ def describe_split(
         {name: estimate_means(values) for name, values in each.items() if name not in ("gates", "gated", "keys")}
         for each in (own, untrained)
     )
+    deviation = own.get("deviation", np.zeros(0))
+    by_text = np.where(np.isfinite(deviation), deviation.round(6).astype(object), np.array(None)).tolist()
     return {
         "texts": int(there.sum()),
         "left_out": int((~there).sum()),
@@ -297,7 +293,7 @@ def describe_split(
         "received": list(_list_received_rows(means)),
         "neutral": None if kinds.neutral is None else describe_neutral(kinds.neutral, table, kinds.lexicon),
         "examples": _list_examples(own, texts) if "output" in own else [],
-        "by_text": _list_by_text(own["deviation"]) if "deviation" in own else [],
+        "by_text": by_text,
     }
 
 
@@ -363,14 +359,6 @@ def _list_deviation_rows(means: Mapping[str, Estimates], controls: Mapping[str, 
             yield {"layer": layer + 1, "measure": name, **means["deviation"].describe(layer, at), "control": control}
 
 
-def _list_by_text(deviation: np.ndarray) -> list[Any]:
-    """Return the deviation of each text as nested lists (n, T, 2), to pair two runs; None where undefined."""
-    rounded = deviation.round(6).astype(object)
-    rounded[~np.isfinite(deviation)] = None
-    found: list[Any] = rounded.tolist()
-    return found
-
-
 DEVIATIONS = ("class token → others", "others → class token")
 
 
@@ -430,10 +418,7 @@ def measure_split(
     texts: Sequence[str],
     tell: Callable[[str, float | None], None] = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Measure the attention of a model over texts, with an untrained model of its shape as control; `describe_split`.
-
-    Maps are read at up to 64 texts at a time; texts too long for maps and texts without tokens are left out.
-    """
+    """Measure a model's attention over texts, with an untrained model of its shape as control (`describe_split`)."""
     tell("finding parts of speech and polar words", None)
     table = build_token_table(tokenizer, texts)
     kinds = find_token_kinds(tokenizer, texts, table)

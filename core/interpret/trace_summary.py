@@ -18,10 +18,7 @@ else:
 
 
 def average_attention(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """Average the attention that each token receives over heads and queries of maps (H, L, L).
-
-    `places` (L,): the number of positions that each token represents, by which queries are weighted.
-    """
+    """Average the attention (L,) received over heads and queries of maps (H, L, L), weighted by `places` (L,)."""
     return np.average(weights.mean(0), axis=0, weights=places)
 
 

@@ -51,12 +51,7 @@ def get_version(name: str) -> str:
 
 
 def read_content(name: str, store: RunStore | None = None) -> dict[str, Any]:
-    """Return the content of a lesson as plain data, from the cache or computed.
-
-    Raises:
-        InputError: There is no such lesson.
-        NotAvailable: A starter run that it is computed from is not here.
-    """
+    """Return a lesson's content from the cache or computed; InputError: no such lesson, NotAvailable: no starter."""
     lesson = find_lesson(name)
     path = get_cache_folder() / f"lesson-{name}-{get_version(name)}.json"
     try:

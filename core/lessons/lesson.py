@@ -50,11 +50,7 @@ class LessonQuestion:
 
 @dataclass(frozen=True)
 class LessonStage:
-    """The words of one stage: a headline that is a full sentence, one grey line, and the button to the next stage.
-
-    Of the last stage these are the words before the answer; `finding` and `reason` replace them after it. In other
-    stages `reason` is one sentence beside the figure, for a page where nobody has answered.
-    """
+    """The words of one stage: headline, grey line and button; of the last, `finding` and `reason` follow the answer."""
 
     headline: str
     line: str
@@ -173,10 +169,7 @@ def predict_sets(run: LoadedRun, text: str, words: Sequence[Span]) -> list[int]:
 
 
 def find_flips(sets: Sequence[int], places: Sequence[int], whole: int = WHOLE) -> tuple[int, ...] | None:
-    """Return the smallest set of places without which the answer flips most clearly; None if no set does.
-
-    `sets` has a probability for each set of places, by the set's bits, in parts of `whole`.
-    """
+    """Return the smallest set of places without which the answer flips most clearly; `sets`: probability by bits."""
     distances = [each - whole / 2 for each in sets]
     for size in range(1, len(places) + 1):
         found = [(sum(1 << place for place in each), each) for each in combinations(places, size)]

@@ -1,8 +1,4 @@
-"""Recording of the two trainings of the lesson `data`: `python -m core.lessons.record_training` writes them again.
-
-It takes about ten minutes on one core. The same preset learns from a few sentences of the built-in corpus and from all
-of them; what it answers on the way is kept, not the model.
-"""
+"""Recording of both trainings of the lesson `data`, in ten minutes: `python -m core.lessons.record_training`."""
 
 import json
 import tempfile
@@ -50,16 +46,14 @@ class Recorder(Events):
             return
         self._losses += [] if row["loss"] is None else [row["loss"]]  # there is none before the first step
         last = row["step"] > self.planned - max(1, self.planned // LOGGED_STEPS)
-        if not self.steps or last or row["step"] >= DISTANCE * self.steps[-1]["step"]:
-            self._record_step(row["step"])
-
-    def _record_step(self, step: int) -> None:
+        if self.steps and not last and row["step"] < DISTANCE * self.steps[-1]["step"]:
+            return
         self.model.eval()
         known, fresh = (self._measure(rows["text"].tolist(), rows["label"].to_numpy()) for rows in self._measured)
         answers = [round(float(each), 3) for each in self._predict(list(PROBES))[:, 1]]
         self.model.train()
         loss = round(float(np.mean(self._losses)), 3) if self._losses else None
-        self.steps.append({"step": step, "loss": loss, "known": known, "fresh": fresh, "answers": answers})
+        self.steps.append({"step": row["step"], "loss": loss, "known": known, "fresh": fresh, "answers": answers})
         self._losses = []
 
     def _measure(self, texts: list[str], labels: np.ndarray) -> float:

@@ -107,12 +107,7 @@ class TallyStore:
             _delete_answers(connection, code)
 
     def count_answers(self, code: str) -> dict[str, Any]:
-        """Count the answers of a class.
-
-        Returns:
-            `answered`: how many, at the first and at the second question; `counts`: of each question the number for
-            each option, None below `LEAST` answers.
-        """
+        """Return how many `answered` each question, and `counts` of each option, None below `LEAST` answers."""
         with self._open_connection(write=False) as connection:
             found = _require_class(connection, code)
             asked = (
@@ -136,12 +131,8 @@ class TallyStore:
                     connection.execute("PRAGMA journal_mode=WAL")
                 connection.executescript(_SCHEMA)
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                try:
+                with connection:  # commits, or rolls back after an error
                     yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"{self.path}: the answers of the class cannot be stored: {error}") from error
 

@@ -4,12 +4,12 @@ A new term needs a field here, a function that describes it, its line in `TERMS`
 pages, diagram, equation and error messages follow from these. Imports no torch.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from core.exceptions import ConfigError
+from core.formatting import parse_number
 from core.settings import LARGEST_SEED, Group, Need, check_needs, check_ranges, setting
 
 
@@ -230,11 +230,7 @@ class AttentionConfig:
     @property
     def start(self) -> float | None:
         """Return the starting value of the map weight λ as a number; None if the paper's rule determines it."""
-        try:
-            value = float(self.lambda_start)
-        except ValueError:
-            return None
-        return value if math.isfinite(value) else None
+        return parse_number(self.lambda_start)
 
     @property
     def subtracts(self) -> bool:

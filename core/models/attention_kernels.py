@@ -12,8 +12,6 @@ Shapes in every signature:
     out             (B, H, L, dv)
 """
 
-from __future__ import annotations
-
 import random as pseudo
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,10 +63,7 @@ def _find_visible_keys(keep: Tensor, support: Tensor | None) -> Tensor:
 
 
 def _build_mask(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return an attention mask as additive bias (0 or -inf), and a factor that is 0 for queries without keys.
-
-    Softmax over -inf alone would be NaN, so such a query gets no bias and is multiplied away instead.
-    """
+    """Return a mask as bias (0 or -inf), and a factor that is 0 for queries without keys, whose bias would give NaN."""
     some = allowed.any(-1, keepdim=True)
     bias = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
     return bias.masked_fill_(some & ~allowed, float("-inf")), some.to(dtype)
@@ -204,10 +199,7 @@ def _draw_positions(length: int, layer: int, count: int, seed: int) -> tuple[int
 
 @dataclass(frozen=True)
 class Support:
-    """The window and global tokens that limit which keys an attention sees (SentiFormer §1).
-
-    Global tokens also see all: if they were only seen, a class token could not collect information in one layer.
-    """
+    """The window and global tokens that limit what attention sees (SentiFormer §1); global tokens also see all keys."""
 
     window: int
     random: int
@@ -250,7 +242,7 @@ class Blocks:
         self.stretch = self.size + 2 * half + 2 * self.shared  # S, keys of a block, its neighbours and the global ones
 
     @staticmethod
-    def from_queries(q: Tensor, positions: Tensor, half: int) -> Blocks:
+    def from_queries(q: Tensor, positions: Tensor, half: int) -> "Blocks":
         """Return the block layout for queries (B, N, H, L, e), global token positions and half a window."""
         B, _, H, L, _ = q.shape
         return Blocks(B, H, L, half, positions)

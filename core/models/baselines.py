@@ -88,8 +88,7 @@ class ReadsVectors(Plain):
 class BiLSTM(ReadsVectors):
     """A bidirectional LSTM classifier: embedding → [last forward state; first backward state] → head.
 
-    A text without tokens has a state of zeros. Each layer but the first reads both directions of the one below. Dropout
-    is applied after the embedding, between layers, and before the head, which reads 2 * states numbers.
+    A text without tokens has a state of zeros. Dropout is after the embedding, between layers and before the head.
     """
 
     provides = BASELINES["bilstm"]
@@ -115,10 +114,9 @@ class BiLSTM(ReadsVectors):
 
 
 class ConvolutionClassifier(ReadsVectors):
-    """A CNN text classifier (Kim, 2014): embedding → convolutions → ReLU → maximum over tokens → head.
+    """A CNN text classifier (Kim, 2014): embedding → convolutions → ReLU → maximum over tokens → dropout → head.
 
-    Each token has a window, which reads zeros beyond the text, so a text may be shorter than a window. A text without
-    tokens pools to zeros. The head reads len(kernels) * channels numbers, after dropout.
+    A window reads zeros beyond the text, so texts may be shorter; without tokens they pool to zeros.
     """
 
     provides = BASELINES["cnn"]
@@ -143,11 +141,7 @@ class ConvolutionClassifier(ReadsVectors):
 
 
 class LexiconClassifier(Plain):
-    """A linear classifier of the sum and mean of word valences (positive minus negative) from a lexicon.
-
-    The valence of an unlisted token is 0, and so are both features of a text without tokens. Valences of several
-    lexicons are summed.
-    """
+    """A linear classifier of the sum and mean of word valences, summed over lexicons; 0: an unlisted token."""
 
     provides = BASELINES["lexicon"]
 
@@ -210,10 +204,9 @@ class BagOfNgrams(Plain):
 
 
 class BagOfPairs(BagOfNgrams):
-    """A linear classifier of text pairs, with features [a, b, |a − b|, a · b] from the texts' TF-IDF rows a, b.
+    """A linear classifier of text pairs, with features [a, b, |a − b|, a · b] of their TF-IDF rows a, b.
 
-    n-grams of both texts appear in the product, those of one text in the difference; a linear layer over all n-grams
-    could not compare the texts. The first n-gram is the pair mark.
+    A linear layer over all n-grams could not compare the texts. The first n-gram is the pair mark.
     """
 
     BLOCKS = 4  # V rows of the weights each

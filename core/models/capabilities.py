@@ -24,11 +24,7 @@ def list_spaces(config: ModelConfig) -> tuple[str, ...]:
 
 
 def list_capabilities(config: ModelConfig) -> frozenset[str]:
-    """Return the capabilities of a model configuration, which tell pages what can be shown.
-
-    These are the names below; `embedding` means word vectors, `hidden` token vectors, `pooled` text vectors, `support`
-    a window, `branches` convolutions, and `backbone` blocks of another library.
-    """
+    """Return what a model configuration has, which tells pages what can be shown: the names below."""
     if not config.layered:
         return BASELINES[config.family]
     part = config.attention

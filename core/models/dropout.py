@@ -64,10 +64,9 @@ def replace_layers(model: nn.Module, kind: type[nn.Module], make: Callable[[Any]
 
 
 def shuffle_weights(model: Network, seed: int) -> Network:
-    """Return a copy of a model with the numbers of each weight tensor shuffled; buffers are unchanged.
+    """Return a copy of a model with the numbers of each weight tensor shuffled (after Adebayo et al. 2018).
 
-    Adebayo et al. (2018), "Sanity checks for saliency maps", draw new weights. Here each tensor keeps its numbers, so
-    that the control has weights of the same size, also for a linear model, which starts from zeros.
+    Its weights keep their size, also those of a linear model, which starts from zeros.
     """
     other, random = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     with torch.no_grad():

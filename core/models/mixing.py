@@ -177,10 +177,9 @@ def compute_lambda_init(layer: int) -> float:
 
 
 def compute_lambda_target(layer: int, component: int) -> float:
-    """Return the value around which NDT's map weight λ is initialised, by layer and attention map; at most 0.8.
+    """Return the value around which NDT's λ starts, by layer and map, at most 0.8.
 
-    The paper gives no initial value. This table and the values of `compute_alpha_beta` were fitted to the lambdas that
-    its Tables II, IV, VI and VIII report after training, so agreement with these is no evidence.
+    The paper gives none: these were fitted to its learned values, so agreement with them is no evidence.
     """
     if component == 1:
         return compute_lambda_init(layer)

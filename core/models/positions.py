@@ -109,10 +109,7 @@ class CharacterNGrams(nn.Module):
         self.table = nn.Embedding(buckets, width)
 
     def forward(self, grams: Tensor | None) -> Tensor:
-        """Return the mean n-gram embedding (B, L, d) of each token from hash buckets (B, L, K); 0 means no n-gram.
-
-        Raises InputError for texts without n-grams.
-        """
+        """Return the mean n-gram embedding (B, L, d) of hash buckets (B, L, K), 0: none; InputError: no n-grams."""
         if grams is None:
             raise InputError("this model reads character n-grams of words, and these texts come without them")
         there = grams > 0

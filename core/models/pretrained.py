@@ -5,8 +5,6 @@ attention function and passes its own arguments on: `compute_attention` is that 
 the block to it, so that nothing is attached to a model that others use at the same time.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ class BackboneAttention(AttentionCore):
             self.add_module(name, module)
 
     def forward(
-        self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: Call
+        self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: "Call"
     ) -> tuple[Tensor, LayerTrace | None]:
         """Map a block's queries, keys and values (B, H, L, d/H) to head outputs, with a trace on request."""
         q, k, v = scores
@@ -121,10 +119,7 @@ class BackboneLayer(nn.Module):
 
 
 class PretrainedClassifier(EncoderClassifier):
-    """A classifier on a pretrained encoder that reads [CLS] text [SEP], with a head and dropout of Sentiscope.
-
-    With `pairs` it reads [CLS] first [SEP] second [SEP], with the backbone's token types if it has two.
-    """
+    """A classifier on a pretrained encoder that reads [CLS] text [SEP] (pairs: text [SEP] again), with our head."""
 
     def __init__(
         self,

@@ -40,10 +40,7 @@ def compute_valence(polarity: Tensor) -> Tensor:
 
 
 def apply_rotary(x: Tensor, places: Tensor | None = None) -> Tensor:
-    """Rotate entry pairs of queries or keys x (..., L, e) at position i by i / 10000^(2j/e) (rotary positions).
-
-    `places` (B, L) are other positions of the tokens, for x (B, N, H, L, e).
-    """
+    """Rotate entry pairs of x (..., L, e) at position i, or at `places` (B, L), by i / 10000^(2j/e)."""
     length, width = x.shape[-2:]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
     angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate

@@ -1,9 +1,4 @@
-"""The inputs, outputs, inner trace, record and interventions of a model's forward pass.
-
-Letters used in every room: B batch, L tokens, H heads, N components, C classes, d width.
-"""
-
-from __future__ import annotations
+"""Inputs, outputs, trace and interventions of a model: B batch, L tokens, H heads, N components, C classes, d width."""
 
 import math
 from collections.abc import Container, Iterable, Sequence
@@ -36,7 +31,7 @@ class Record:
 
     layer: int = 0  # The layer, from 0, that is recorded
     values: dict[str, RecordedValue] = field(default_factory=dict)
-    inside: dict[str, Record] = field(default_factory=dict)
+    inside: dict[str, "Record"] = field(default_factory=dict)
     """Records of `embedding`, `layer` and `head`; in a layer, of the terms `added` to the scores."""
     keeps: bool = True  # Whether anything is recorded
 
@@ -48,11 +43,11 @@ class Record:
         if self.keeps:
             self.values[name] = RecordedValue(value, formula, parts, after)
 
-    def get_part(self, name: str) -> Record:
+    def get_part(self, name: str) -> "Record":
         """Return the nested record for a part of the model, such as embedding, layer or head."""
         return self.inside.setdefault(name, Record()) if self.keeps else self
 
-    def get_layer(self, layer: int) -> Record:
+    def get_layer(self, layer: int) -> "Record":
         """Return the record for a layer (from 0), or one that stores nothing if another layer is being recorded."""
         return self.get_part("layer") if layer == self.layer else SILENT
 
@@ -73,19 +68,19 @@ class Batch(NamedTuple):
     """(B, L, K) int64: the hash bucket of each character n-gram of a token, from 1; 0: no n-gram. None: not used."""
 
     @classmethod
-    def from_arrays(cls, arrays: Iterable[Any]) -> Batch:
+    def from_arrays(cls, arrays: Iterable[Any]) -> "Batch":
         """Create a batch of texts from NumPy arrays in the order of its fields, without copying."""
         return cls(*(None if each is None else torch.from_numpy(each) for each in arrays))  # type: ignore[arg-type]
 
-    def to(self, device: torch.device) -> Batch:
+    def to(self, device: torch.device) -> "Batch":
         """Return the same batch of texts on another torch device."""
         return Batch(*(None if each is None else each.to(device) for each in self))  # type: ignore[arg-type]
 
-    def repeat_text(self, times: int) -> Batch:
+    def repeat_text(self, times: int) -> "Batch":
         """Return a batch with its only text repeated `times` times, without copying."""
         return Batch(*(None if each is None else each.expand(times, *each.shape[1:]) for each in self))  # type: ignore[arg-type]
 
-    def select_texts(self, rows: slice) -> Batch:
+    def select_texts(self, rows: slice) -> "Batch":
         """Return some texts of a batch by a slice, with unchanged padding."""
         return Batch(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
 

@@ -37,10 +37,7 @@ class Recount:
 
 
 def list_claims(paper: str) -> list[dict[str, Any]]:
-    """Return the claims of a paper, given by its key, in the order of `claims.json`, as plain data.
-
-    A claim holds if all its statements are right, follows in part if some are, and else does not follow.
-    """
+    """Return a paper's claims in order: each holds if all statements are right, and follows in part if some are."""
     found = {each.key: each for each in FINDERS[paper]()}
     return [_describe_claim(words, found[words["key"]]) for words in _read_words()[paper]]
 
@@ -286,10 +283,7 @@ RUNS = 10
 
 
 def count_rank_sums(runs: int) -> list[int]:
-    """Count how many sign patterns of paired runs give each rank sum of the negative ones: 0, 1, ….
-
-    Wilcoxon's exact two-sided p of a sum is twice the share of patterns with at most this sum.
-    """
+    """Count the sign patterns of paired runs by rank sum of the negative ones, for Wilcoxon's exact two-sided p."""
     ways = [1]
     for rank in range(1, runs + 1):
         none = [0] * rank

@@ -1,7 +1,4 @@
-"""Results reported in papers: every number in the tables of five papers, and those that correspond to a run.
-
-The numbers are facts in our own table, `reported.csv`; percentages are as printed.
-"""
+"""The numbers in the tables of five papers (`reported.csv`, as printed), and those that correspond to a run."""
 
 import csv
 import json
@@ -163,10 +160,7 @@ def _read_result(name: str) -> dict[str, Any]:
 
 
 def select_efficiency(preset: str) -> list[dict[str, Any]]:
-    """Return what papers report of a preset's inference time and throughput, with its ratio to their first model.
-
-    A time of 0 ms, or one that is equal for all models (a tick of the timer), has no ratio.
-    """
+    """Return a preset's reported time and throughput, with a ratio unless all times are 0 or equal (timer ticks)."""
     model, variant = {**_MODELS, "sentiformer": ("SentiFormer", "")}.get(preset, ("", ""))
     found = []
     for row in select_reported(model=model) if model else ():

@@ -4,8 +4,6 @@ A verdict compares the mean of our seeds with a reported number. Its interval co
 our seeds; the papers give no deviation. Differences are in points: hundredths of a share, a silhouette or a λ.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import statistics
@@ -41,15 +39,10 @@ Recipe = Mapping[str, Any]
 
 
 def judge_difference(values: Sequence[float], reported: float, rows: float, *, upward: bool = True) -> Line:
-    """Return the difference to a reported number, its 95 % interval and the verdict.
+    """Return the difference of our `values` by seed (points) to a reported number, its 95 % interval and the verdict.
 
-    The quantile is the mean of the normal one (test rows) and Student's t (seeds), weighted by their variances.
-
-    Args:
-        values: Our results by seed, in points.
-        reported: The reported number, in points.
-        rows: The variance that the test rows of both sides give the difference.
-        upward: Whether a higher value is better, so that a result can be better than the paper allows.
+    `rows`: the variance by the test rows of both sides, whose normal quantile and Student's t of the seeds are weighted
+    by variance; `upward`: a higher value is better, so a result may be better than the paper's.
     """
     difference = statistics.fmean(values) - reported
     if len(values) < 2:
@@ -99,7 +92,7 @@ class TrainedModel:
         sizes = [self._labels[line["test"]]["n"] for line in self.done]
         return sum(sizes) if self.folds else sizes[0]
 
-    def pair_runs(self, other: TrainedModel) -> list[tuple[Line, Line]]:
+    def pair_runs(self, other: "TrainedModel") -> list[tuple[Line, Line]]:
         """Return the results of the seeds and folds that both models have."""
         known = {(line["seed"], line["settings"].get("data.fold")): line for line in other.done}
         keys = [(line["seed"], line["settings"].get("data.fold")) for line in self.done]
@@ -135,14 +128,9 @@ def _count_row_variance(first: TrainedModel, second: TrainedModel) -> float:
 
 
 def measure_quantity(what: str, model: TrainedModel, main: str, reference: TrainedModel | None, at: Any) -> Measured:
-    """Measure a quantity of the recipes, such as `accuracy`, `gain:accuracy` or `positive:recall`.
+    """Measure a quantity such as `accuracy`, `gain:accuracy` (over `reference`) or `positive:recall` of a model.
 
-    Args:
-        what: The quantity.
-        model: The results of a model.
-        main: The metric that replaces `main`.
-        reference: The model of which a gain is over.
-        at: Layer and component of a λ.
+    `main` is the metric that replaces `main`, `at` layer and component of a λ.
     """
     kind, _, name = what.rpartition(":")
     name = main if name == "main" else name

@@ -1,7 +1,4 @@
-"""Speed and memory of presets on this machine, next to what papers report (NDT, Table XI; SentiFormer, section V).
-
-Weights and token ids are random, since neither changes the time. All threads of PyTorch are used.
-"""
+"""Speed and memory of presets with random weights on all threads (NDT, Table XI; SentiFormer, section V)."""
 
 import platform
 import statistics

@@ -5,8 +5,6 @@ A finished cell is one JSON line of the file of its group, written at once, so t
 `test`: other metrics and paired tests need no training, and no text is stored.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -91,13 +89,7 @@ def read_recipes() -> dict[str, Any]:
 
 
 def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Iterator[TrainingCell]:
-    """Yield the cells of a group: models by settings by seeds.
-
-    Args:
-        group: A group of the recipes.
-        seeds: The number of seeds of each model that has several in the recipe, from 0; 0: the recipe's.
-        scale: small or paper: only the cells of this scale; empty: all.
-    """
+    """Yield the cells of a group: models by settings by `seeds` (0: the recipe's), of a `scale` (empty: all)."""
     for part in group["cells"]:
         size = part.get("scale", group.get("scale", "small"))
         if scale not in ("", size):
@@ -114,11 +106,7 @@ def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Ite
 
 
 def read_lines(folders: Sequence[Path], group: str) -> dict[str, Line]:
-    """Return key → line of a group; a later line or folder replaces an earlier one, but no failure a result.
-
-    Raises:
-        InputError: a file cannot be read, or a line of it is damaged.
-    """
+    """Return key → last line of a group (a failure replaces no result); InputError: unreadable or damaged."""
     found: dict[str, Line] = {}
     for file in (folder / f"{group}.jsonl" for folder in folders):
         for number, text in enumerate(_read_text(file).splitlines(), 1):

@@ -15,7 +15,7 @@ from core.fingerprint import get_file_version, hash_value
 from core.models.capabilities import list_capabilities
 from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
 from core.runs.faithfulness_files import hash_weights
-from core.runs.record import WEIGHTS, RunRecord, refuse_tagged
+from core.runs.record import WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -26,13 +26,6 @@ FOLDER = "attention"
 LIMIT, MOST = 500, 5000  # texts by default, and at most
 SILENCED = 300  # texts of importance and words, at most
 MAPS, IMPORTANCE, WORDS, EFFECTS = STEPS = "maps", "importance", "words", "effects"
-
-
-def check_attention(record: RunRecord) -> None:
-    """Raise InputError if the model of a run has no attention maps, or tags words."""
-    refuse_tagged(record)
-    if "maps" not in list_capabilities(record.config.model):
-        raise InputError(f"run '{record.run}' ({record.preset}) has no attention; choose a run of an encoder")
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,9 @@ class AttentionAnalysis(Analysis[dict[str, Any]]):
         if not 1 <= limit <= MOST:
             raise InputError(f"--limit {limit}: a number of texts from 1 to {MOST}")
         record, folder, split = store.read(run), store.get_path(run), split or "test"
-        check_attention(record)
+        refuse_tagged(record)
+        if "maps" not in list_capabilities(record.config.model):
+            raise InputError(f"run '{run}' ({record.preset}) has no attention; choose a run of an encoder")
         limit = limit if cls.name in (MAPS, EFFECTS) else min(limit, SILENCED)
         weights = hash_weights(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
         about = {"version": cls.VERSION, "name": cls.name, "weights": weights, "answering": record.answering}
@@ -75,9 +70,8 @@ class AttentionAnalysis(Analysis[dict[str, Any]]):
         from core.runs.load import load_run
 
         loaded = load_run(self.store, self.run)
-        return self._measure(
-            loaded, read_evaluation_data(loaded.record, DataRequest(split=self.split, limit=self.limit)), tell
-        )
+        wanted = DataRequest(split=self.split, limit=self.limit)
+        return self._measure(loaded, read_evaluation_data(loaded.record, wanted), tell)
 
     @abstractmethod
     def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]: ...
@@ -175,11 +169,8 @@ def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> lis
         raise InputError("--against: both runs need the same data and split")
     layers = min(first.shape[1], second.shape[1])
     difference = estimate_means(first[:, :layers] - second[:, :layers])
-    rows = []
-    for row in found["deviation"]:
+    rows = [dict(row) for row in found["deviation"]]
+    for row in rows:
         if row["layer"] <= layers:
-            gap = difference.describe(row["layer"] - 1, DEVIATIONS.index(row["measure"]))
-            rows.append({**row, "against": gap})
-        else:
-            rows.append(dict(row))
+            row["against"] = difference.describe(row["layer"] - 1, DEVIATIONS.index(row["measure"]))
     return rows

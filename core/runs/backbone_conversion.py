@@ -11,9 +11,8 @@ import tokenizers as hf
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from core.exceptions import DataError, InputError
-from core.json_store import parse_json
 from core.paths import read_regular
-from core.runs.backbones import CONFIG, INDEX, SMALL, TOKENIZER, WEIGHTS
+from core.runs.backbones import CONFIG, INDEX, SMALL, TOKENIZER, WEIGHTS, read_object
 
 BIN = "pytorch_model.bin"
 LARGEST = 8 * 1024**3  # bytes of a weights file
@@ -37,7 +36,7 @@ def convert_backbone(folder: Path, to: Path) -> dict[str, Any]:
     """
     if to.exists() and any(to.iterdir()):
         raise InputError(f"{to}: has files already; name a new folder")
-    config = _read_json(folder / CONFIG)
+    config = _read_object(folder / CONFIG)
     weights, tensors = _read_weights(folder)
     source, pipeline, rows = _read_tokenizer(folder, config)
     if rows > config["vocab_size"]:
@@ -78,11 +77,7 @@ def _read_weights(folder: Path) -> tuple[str, dict[str, Any] | None]:
             f"is not read, as it holds more than tensors or is damaged ({said:.160})", file=str(path)
         ) from error
     found = found.get("state_dict", found) if isinstance(found, Mapping) else found
-    if (
-        not isinstance(found, Mapping)
-        or not found
-        or not all(isinstance(each, torch.Tensor) for each in found.values())
-    ):
+    if not (isinstance(found, Mapping) and found and all(isinstance(each, torch.Tensor) for each in found.values())):
         raise DataError("holds no table of tensors by name", file=str(path))
     # Older exports name the scale and shift of a layer norm gamma and beta.
     renamed = {name.replace(".gamma", ".weight").replace(".beta", ".bias"): each for name, each in found.items()}
@@ -138,7 +133,8 @@ def _make_fastbpe(size: int, vocabulary: Path, codes: Path) -> hf.Tokenizer:
     Pieces that merges need and vocab.txt lacks have rows from `size` on, which are copies of the unknown word's.
     """
     words = [line.rsplit(" ", 1)[0] for line in _read_lines(vocabulary)]
-    rows = BERTWEET | {_close_word(word): row for row, word in enumerate(words, start=len(BERTWEET))}
+    closed = (word[:-2] if word.endswith("@@") else word + END for word in words)
+    rows = BERTWEET | {word: row for row, word in enumerate(closed, start=len(BERTWEET))}
     merges = [(first, second) for first, second, *_ in (line.split() for line in _read_lines(codes))]
     pieces = dict.fromkeys(piece for pair in merges for piece in (*pair, "".join(pair)))
     lacking = [piece for piece in pieces if piece not in rows]
@@ -149,14 +145,10 @@ def _make_fastbpe(size: int, vocabulary: Path, codes: Path) -> hf.Tokenizer:
     return _add_ends(made, "<s>", "</s>", BERTWEET)
 
 
-def _close_word(word: str) -> str:
-    return word[:-2] if word.endswith("@@") else word + END
-
-
 def _make_bytelevel(_: int, vocabulary: Path, merges: Path) -> hf.Tokenizer:
     lines = [line.split(" ", 1) for line in _read_lines(merges) if not line.startswith("#version")]
     pairs = [(first, second) for first, second in lines]
-    vocab = _read_json(vocabulary)
+    vocab = _read_object(vocabulary)
     made = hf.Tokenizer(models.BPE(vocab, pairs, unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
@@ -166,7 +158,7 @@ def _make_bytelevel(_: int, vocabulary: Path, merges: Path) -> hf.Tokenizer:
 def _make_wordpiece(_: int, vocabulary: Path) -> hf.Tokenizer:
     vocab = {word: row for row, word in enumerate(_read_lines(vocabulary))}
     own = vocabulary.parent / "tokenizer_config.json"
-    told = _read_json(own) if own.is_file() else {}
+    told = _read_object(own) if own.is_file() else {}
     lower = bool(told.get("do_lower_case", "uncased" in str(vocabulary.parent)))
     made = hf.Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(lowercase=lower, strip_accents=told.get("strip_accents"))
@@ -186,11 +178,13 @@ def _add_ends(made: hf.Tokenizer, begin: str, end: str, vocab: Mapping[str, int]
         pair=f"{begin} $A {between} $B:1 {end}:1",
         special_tokens=[(begin, vocab[begin]), (end, vocab[end])],
     )
-    specials = [
-        token for token in ("<pad>", "<unk>", "<mask>", "[PAD]", "[UNK]", "[MASK]", begin, end) if token in vocab
-    ]
-    made.add_special_tokens(specials)
+    specials = "<pad>", "<unk>", "<mask>", "[PAD]", "[UNK]", "[MASK]", begin, end
+    made.add_special_tokens([token for token in specials if token in vocab])
     return made
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    return read_object(path, "it names the kind of encoder")
 
 
 def _read_lines(path: Path) -> list[str]:
@@ -198,15 +192,3 @@ def _read_lines(path: Path) -> list[str]:
         return read_regular(path, SMALL).decode("utf-8").rstrip("\n").split("\n")
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be read: {error!s:.200}", file=str(path)) from error
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        found = parse_json(read_regular(path, SMALL))
-    except FileNotFoundError:
-        raise DataError("not there; it names the kind of encoder", file=str(path)) from None
-    except (OSError, ValueError, json.JSONDecodeError) as error:
-        raise DataError("cannot be read: it is no JSON", file=str(path)) from error
-    if not isinstance(found, dict):
-        raise DataError("is no JSON object", file=str(path))
-    return found

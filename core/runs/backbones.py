@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import safetensors
 
 from core.config import SETTINGS
-from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
+from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged, try_call
 from core.fingerprint import hash_file
 from core.formatting import count
 from core.json_store import parse_json, read_tree
@@ -178,20 +178,24 @@ class Backbone:
         return {path.name: hash_file(path) for path in self.weights}
 
     def _read_json(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        try:
-            content = read_regular(path, SMALL)
-        except FileNotFoundError:
-            raise DataError(f"not there; {explain_download(self.name)}", file=str(path)) from None
-        except (OSError, ValueError) as error:
-            raise DataError(f"cannot be read: {error!s:.200}", file=str(path)) from error
-        try:
-            found = parse_json(content)
-        except ValueError:  # its message quotes the file, which may be a link to a private one
-            raise DataError("cannot be read: it is no JSON", file=str(path)) from None
-        if not isinstance(found, dict):
-            raise DataError("is no JSON object", file=str(path))
-        return found
+        return read_object(self.folder / name, explain_download(self.name))
+
+
+def read_object(path: Path, lacking: str) -> dict[str, Any]:
+    """Read the JSON object of an encoder's file; DataError, which says `lacking` if there is no such file."""
+    try:
+        content = read_regular(path, SMALL)
+    except FileNotFoundError:
+        raise DataError(f"not there; {lacking}", file=str(path)) from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot be read: {error!s:.200}", file=str(path)) from error
+    try:
+        found = parse_json(content)
+    except ValueError:  # its message quotes the file, which may be a link to a private one
+        raise DataError("cannot be read: it is no JSON", file=str(path)) from None
+    if not isinstance(found, dict):
+        raise DataError("is no JSON object", file=str(path))
+    return found
 
 
 def explain_download(name: str) -> str:
@@ -228,8 +232,16 @@ def find_backbone(name: str) -> Backbone:
 def list_backbones() -> list[Backbone]:
     """List the pretrained encoders found on this machine; those in `SENTISCOPE_BACKBONES` come first."""
     found: dict[str, Backbone] = {}
-    for name, folder in (*_list_own(), *_list_cached()):
-        found.setdefault(name, Backbone(name, folder))
+    if root := get_own_folder():
+        for path in sorted((*root.glob(f"*/{CONFIG}"), *root.glob(f"*/*/{CONFIG}"))):
+            if path.parent.parent == root or not (path.parent.parent / CONFIG).is_file():  # no part of another encoder
+                name = path.parent.relative_to(root).as_posix()
+                found[name] = Backbone(name, path.parent)
+    for folder in sorted(get_hub_cache().glob("models--*")):
+        name = folder.name.removeprefix("models--").replace("--", "/")
+        ours = (each for each in _list_snapshots(folder) if os.path.isfile(each / CONFIG) and _is_ours(each / CONFIG))
+        if (snapshot := next(ours, None)) is not None:
+            found.setdefault(name, Backbone(name, snapshot))
     return list(found.values())
 
 
@@ -248,10 +260,7 @@ def get_hub_cache() -> Path:
 
 
 def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
-    """Add to the settings the sizes of the encoder that they, or else the recipe, name.
-
-    Raises InputError without an encoder that can be used, or for another size; NotAvailable without transformers.
-    """
+    """Add to the settings the sizes of the encoder that they or the recipe name; ConfigError: none, or another size."""
     if preset not in PRESETS or PRESETS[preset].model.family != "pretrained":
         return dict(settings)
     name = str(settings.get(SETTING) or get_backbone(recipe, preset).get(SETTING, ""))
@@ -327,30 +336,9 @@ def _list_snapshots(folder: Path) -> Iterator[Path]:
             yield from sorted((folder / "snapshots").iterdir())
 
 
-def _list_own() -> Iterator[tuple[str, Path]]:
-    root = get_own_folder()
-    if root is None or not root.is_dir():
-        return
-    for path in sorted((*root.glob(f"*/{CONFIG}"), *root.glob(f"*/*/{CONFIG}"))):
-        if path.parent.parent != root and (path.parent.parent / CONFIG).is_file():
-            continue  # a subfolder of an encoder
-        yield path.parent.relative_to(root).as_posix(), path.parent
-
-
-def _list_cached() -> Iterator[tuple[str, Path]]:
-    for folder in sorted(get_hub_cache().glob("models--*")):
-        for snapshot in _list_snapshots(folder):
-            if os.path.isfile(snapshot / CONFIG) and _is_ours(snapshot / CONFIG):
-                yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
-                break
-
-
 def _is_ours(config: Path) -> bool:
     """Return whether a `config.json` in the Hugging Face cache belongs to a supported family of encoders."""
-    try:
-        found = read_tree(config)
-    except (OSError, ValueError, RunDamaged):
-        return False
+    found = try_call((OSError, ValueError, RunDamaged), None, read_tree, config)
     return isinstance(found, dict) and is_supported(found)
 
 

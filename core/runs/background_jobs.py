@@ -30,7 +30,7 @@ import psutil
 from core import json_store
 from core.atomic import convert_os_errors, make_folder, write_text
 from core.cache import get_cache_folder
-from core.exceptions import RunDamaged, SentiscopeError
+from core.exceptions import RunDamaged, SentiscopeError, try_call
 from core.runs import queue
 from core.runs.record import Process
 from core.runs.store import RunStore, describe_process, get_own_process, is_alive, is_starter
@@ -70,10 +70,7 @@ class Job:
 
 @contextlib.contextmanager
 def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
-    """Yield a progress callback for a computation in this process, which also writes the progress to a file.
-
-    After a failure the file contains the reason; after success or an interruption it is deleted.
-    """
+    """Yield a progress callback that also writes to a file, deleted after success; after failure it has the reason."""
     began, told = time.time(), -math.inf
     make_folder(files.folder)
 
@@ -175,9 +172,8 @@ def write_progress(files: Files, who: Process | None, began: float, what: str, s
 
 
 def _read_progress(files: Files) -> _ProgressFile | None:
-    with contextlib.suppress(FileNotFoundError, RunDamaged):
-        return json_store.read(files.get_path("progress.json"), _ProgressFile)
-    return None
+    errors = FileNotFoundError, RunDamaged
+    return try_call(errors, None, json_store.read, files.get_path("progress.json"), _ProgressFile)
 
 
 Found = TypeVar("Found")
@@ -253,10 +249,7 @@ class Analysis(Files, ABC, Generic[Found]):
 
     def read_or_compute(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
         """Return the result of the analysis, computed now if none is stored or readable, and whether it was stored."""
-        try:
-            found = self.read()
-        except RunDamaged:
-            found = None
+        found = try_call(RunDamaged, None, self.read)
         return (self.compute(on_progress), False) if found is None else (found, True)
 
     def start(self) -> None:

@@ -86,19 +86,9 @@ def describe_family(found: Sequence[Found]) -> list[dict[str, Any]]:
     steps = apply_holm([test.p for _, test in found])
     rows = []
     for (about, test), step in zip(found, steps, strict=True):
-        interval = test.compute_interval(step.alpha)
-        rows.append(
-            {
-                **about,
-                "difference": test.difference,
-                "interval": None if interval is None else list(interval),
-                "test": test.test,
-                "p": test.p,
-                "p_holm": step.p,
-                "effect": test.effect,
-                "rows_needed": test.count_rows_needed(step.alpha),
-            }
-        )
+        interval, needed = test.compute_interval(step.alpha), test.count_rows_needed(step.alpha)
+        told = {"difference": test.difference, "interval": interval and list(interval), "test": test.test}
+        rows.append({**about, **told, "p": test.p, "p_holm": step.p, "effect": test.effect, "rows_needed": needed})
     return rows
 
 
@@ -191,20 +181,29 @@ class _MetricComparison:
                     about[f"{side}_value"] = statistics.fmean(told)
                 if baseline is not None:
                     rows_of = {run[1]: found[value] for run, found in places.items() if value in found}
-                    told = [
-                        self._measure(select_rows(baseline[fold], rows_of[fold]).to_scores(self.name))
-                        for fold in baseline
-                        if fold in rows_of
-                    ]
+                    known = {
+                        fold: select_rows(baseline[fold], found) for fold, found in rows_of.items() if fold in baseline
+                    }
+                    told = [self._measure(each.to_scores(self.name)) for each in known.values()]
                     about["baseline_value"] = statistics.fmean(told) if told else None
                 yield self._judge_pairs(first, second, parts, about)
 
     def _group_rows(self, side: ModelPredictions, run: Run, column: str) -> dict[str, np.ndarray]:
         """Return row positions for each value of a column, or for each saved slice (subset of rows, may overlap)."""
-        if column != SLICE or not self.sides.slices:
-            return _group_by_value(side.answers[run], column)
-        found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
-        return {name: rows for name, rows in found.items() if len(rows)}
+        if column == SLICE and self.sides.slices:
+            found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
+            return {name: rows for name, rows in found.items() if len(rows)}
+        answers = side.answers[run]
+        if column == "label" and answers.labels.ndim == 1:
+            values = np.array(answers.record.classes, object)[answers.labels]
+        elif column in answers.columns:
+            values = answers.columns[column].astype(str).to_numpy(object)
+        else:
+            there = ", ".join([*map(str, answers.columns), *["label"] * (answers.labels.ndim == 1)]) or "none"
+            raise InputError(f"--by {column}: these rows have no such column; they have {there}")
+        if (number := len(set(values))) > MOST_VALUES:
+            raise InputError(f"--by {column}: {count(number)} values; name a column with at most {MOST_VALUES}")
+        return {value: np.flatnonzero(values == value) for value in sorted(set(values))}
 
     def _judge_pairs(
         self, first: ModelPredictions, second: ModelPredictions, pairs: Mapping[Run, ScorePair], about: dict[str, Any]
@@ -218,17 +217,16 @@ class _MetricComparison:
         """Return a model's metric: mean over runs, standard deviation over seeds, and interval; None if undefined."""
         scores = self.scores[side.name]
         values = {run: self._measure(each) for run, each in scores.items()}
-        known = {run: self._compute_interval(each) for run, each in scores.items()}
-        ranges = {run: ends for run, ends in known.items() if ends is not None}
+        ranges: dict[Run, list[float]] = {}
+        for run, each in scores.items():
+            closed = compute_closed_form(self.metric, each)
+            ends = compute_percentiles(self.draws.measure_draws(each)[1]) if closed is None else closed
+            ranges |= {} if ends is None else {run: ends}
         return {
             "mean": statistics.fmean(values.values()),
             "deviation": statistics.stdev(values.values()) if len(values) > 1 else None,
             "interval": list(pool_intervals(values, ranges, self.metric.range)) if len(ranges) == len(values) else None,
         }
-
-    def _compute_interval(self, scores: Scores) -> list[float] | None:
-        closed = compute_closed_form(self.metric, scores)
-        return compute_percentiles(self.draws.measure_draws(scores)[1]) if closed is None else closed
 
     def _measure(self, scores: Scores) -> float:
         return float(self.metric.measure(scores, np.ones((1, len(scores))))[0])
@@ -258,9 +256,8 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
     """Merge all rare values of a data column (in too few rows) into one group; labels and slices are not merged."""
     if column in ("label", SLICE):
         return places
-    folds = {fold: found for (_, fold), found in places.items()}
     rows = Counter[str]()
-    for found in folds.values():
+    for found in {fold: found for (_, fold), found in places.items()}.values():
         rows.update({value: len(each) for value, each in found.items()})
     rare = {value for value, n in rows.items() if n < FEWEST}
     if len(rare) < 2:
@@ -272,21 +269,6 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
         for run, found in places.items()
         if found
     }
-
-
-def _group_by_value(answers: Answers, column: str) -> dict[str, np.ndarray]:
-    """Group row positions by the values of a named column: value as text → row positions."""
-    if column == "label" and answers.labels.ndim == 1:
-        found = np.array(answers.record.classes, object)[answers.labels]
-    elif column in answers.columns:
-        found = answers.columns[column].astype(str).to_numpy(object)
-    else:
-        there = ", ".join([*map(str, answers.columns), *["label"] * (answers.labels.ndim == 1)]) or "none"
-        raise InputError(f"--by {column}: these rows have no such column; they have {there}")
-    values = sorted(set(found))
-    if len(values) > MOST_VALUES:
-        raise InputError(f"--by {column}: {count(len(values))} values; name a column with at most {MOST_VALUES}")
-    return {value: np.flatnonzero(found == value) for value in values}
 
 
 def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison]) -> dict[str, Any]:
@@ -303,10 +285,7 @@ def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison
 
 
 def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
-    """Find the longest ranges of models (`models`: runs by model, best first) without a significant difference.
-
-    Raises InputError if the models were not tested on the same rows, RunDamaged if predictions cannot be read.
-    """
+    """Find the longest ranges of models (`models`: runs by model, best first) without a significant difference."""
     place = {run: number for number, runs in enumerate(models) for run in runs}
     sides = read_comparison_data(store, [*place], split=TEST)
     names = {side.name: place[side.model.records[0].run] for side in sides.sides}
@@ -364,8 +343,7 @@ class ComparisonData:
     @property
     def rows(self) -> int:
         """Return the number of compared rows, summed over folds."""
-        folds = {fold: len(answers) for (_, fold), answers in self.sides[0].answers.items()}
-        return sum(folds.values())
+        return sum({fold: len(answers) for (_, fold), answers in self.sides[0].answers.items()}.values())
 
     @cached_property
     def columns(self) -> list[str]:

@@ -35,10 +35,7 @@ def configure(
     *,
     store: RunStore | None = None,
 ) -> RunConfig:
-    """Return the complete settings of a run: defaults for the data set, then the preset, a recipe, and `settings`.
-
-    With `training.start`, tokenizer and encoder are those of that run in `store`, unless set.
-    """
+    """Return a run's settings: data set, preset, recipe, `settings`; some are those of the run that it starts from."""
     return configure_with_recipe(data, model, settings, recipe, store=store)[0]
 
 
@@ -61,10 +58,7 @@ def configure_with_recipe(
 
 
 def write_train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
-    """Return the command that trains a run again, and a note on what would differ or is missing, if anything.
-
-    The command contains every setting that does not follow from preset, data and recipe.
-    """
+    """Return the command that trains a run again, with every setting that it needs, and a note on what is missing."""
     store, note = store or RunStore(), ""
     recipe = record.recipe
     try:

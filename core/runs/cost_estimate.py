@@ -12,7 +12,7 @@ import psutil
 
 from core.config import RunConfig, compose
 from core.data.findings import plural
-from core.exceptions import ConfigError
+from core.exceptions import ConfigError, try_call
 from core.formatting import count
 from core.models.model_description import count_parameters, list_parts
 from core.runs import queue
@@ -77,10 +77,7 @@ class Cost(NamedTuple):
 
 
 def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
-    """Estimate memory and time of a training from earlier runs; None for a model trained from scratch.
-
-    Raises ConfigError, with cheaper settings, if it exceeds memory or time.
-    """
+    """Estimate memory and time of a training; None: from scratch; ConfigError, with cheaper settings: too much."""
     if config.model.family != "pretrained":
         return None
     from core.training.device import choose_device  # torch
@@ -116,10 +113,7 @@ def get_free_memory(device: torch.device | None = None) -> int:
 
 def _read_cgroup_memory(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[int]:
     """Yield the bytes still free in each Linux control group of this process; cached file pages count as free."""
-    try:
-        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
-    except OSError:  # not Linux
-        lines = []
+    lines = [line.split(":", 2) for line in try_call(OSError, "", own.read_text).splitlines()]  # OSError: not Linux
     for _, controllers, path in (line for line in lines if len(line) == 3):
         if controllers not in ("", "memory"):
             continue

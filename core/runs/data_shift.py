@@ -1,7 +1,5 @@
 """Dataset shift: how a split or other rows differ from a run's training texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -27,10 +25,7 @@ VERSION = 1  # increased when the same data give other results
 
 
 def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
-    """Return how a split of a run's data differs from its training split, cached; None for the training split itself.
-
-    Without `dataset`, the data set is read if the result is not cached; NotAvailable if it is missing.
-    """
+    """Return how a split differs from a run's training split, cached; None: it is that, NotAvailable: no data set."""
     if split == TRAIN:
         return None
 
@@ -46,10 +41,7 @@ def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = N
 def compare_run_rows(
     record: RunRecord, dataset: Callable[[], Dataset], rows: pd.DataFrame, name: str
 ) -> dict[str, Any]:
-    """Compare other labelled rows (labels as class numbers) with the training data of a run; `name` describes them.
-
-    `dataset` is called, and may raise its errors, if the result is not cached.
-    """
+    """Compare labelled rows, called `name`, with a run's training data, cached; `dataset` is called if not cached."""
     labels, texts = encode_targets(rows, len(record.classes), record.task), rows["text"].tolist()
 
     def compare() -> dict[str, Any]:

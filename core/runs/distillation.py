@@ -35,10 +35,7 @@ FILE = "teacher.npy"  # file in the directory of a run while it trains, so that 
 def get_soft_labels(
     store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, pause: Callable[[], None]
 ) -> np.ndarray:
-    """Return a teacher's class probabilities (n, C) of the training texts, stored in the new run's `folder`.
-
-    `pause` is called where work can stop. ConfigError: no or another teacher; DataError: TF-IDF cannot learn.
-    """
+    """Return a teacher's probabilities (n, C) of the training texts, stored in `folder`; work stops in `pause`."""
     path = folder / FILE
     if path.is_file():
         return np.load(path, allow_pickle=False)
@@ -119,31 +116,22 @@ def cross_fit_tfidf(
 
 
 def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
-    """Assign each text to a fold, (n,) int; texts that become equal under any of the text settings share a fold.
-
-    Seeded, and stratified by the label (or set of labels) of the first of equal texts.
-    """
-    repeats = _group_equal_texts(texts, configs)
-    _, kinds = np.unique(labels, axis=0, return_inverse=True)
-    _, first = np.unique(repeats, return_index=True)
-    order = np.lexsort((np.random.default_rng(seed).permutation(len(first)), kinds[first]))
-    fold = np.empty(len(first), np.int64)
-    fold[order] = np.arange(len(first)) % FOLDS
-    return fold[repeats]
-
-
-def _group_equal_texts(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """Number the texts, (n,); texts that are equal after normalisation, even via a third text, share a number."""
-    rows, links = np.arange(len(texts)), len(texts)
-    pairs = []
-    for config in configs:
+    """Assign texts to seeded, stratified folds, (n,) int; texts equal under any of the text settings share one."""
+    rows, links, pairs = np.arange(len(texts)), len(texts), []
+    for config in configs:  # texts may be equal via a third one
         keys, which = np.unique(np.array(make_text_keys(texts, config), object), return_inverse=True)
         pairs.append((rows, links + which))
         links += len(keys)
     from_, to = (np.concatenate(side) for side in zip(*pairs, strict=True))
     graph = coo_array((np.ones(len(to), bool), (from_, to)), shape=(links, links))
     _, found = connected_components(graph, directed=False)
-    return np.unique(found[: len(texts)], return_inverse=True)[1]
+    repeats = np.unique(found[: len(texts)], return_inverse=True)[1]
+    _, kinds = np.unique(labels, axis=0, return_inverse=True)
+    _, first = np.unique(repeats, return_index=True)
+    order = np.lexsort((np.random.default_rng(seed).permutation(len(first)), kinds[first]))
+    fold = np.empty(len(first), np.int64)
+    fold[order] = np.arange(len(first)) % FOLDS
+    return fold[repeats]
 
 
 def _get_texts(dataset: Dataset, split: str) -> list[str]:

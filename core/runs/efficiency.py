@@ -4,8 +4,6 @@ A finished training measures its speed (`inference` in the record). Starters and
 version are measured once by `measure_costs`, and cached. `read_efficiency` loads no model. Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import cast
@@ -80,7 +78,7 @@ class Speed(Analysis[Inference]):
     offer = Offer("Measure", "Measuring", "Speed could not be measured", "Takes seconds; the result is stored.")
 
     @classmethod
-    def from_run(cls, store: RunStore, run: str) -> Speed:
+    def from_run(cls, store: RunStore, run: str) -> "Speed":
         """Return the speed analysis of a run; its file is named after the run, its weights and the machine."""
         folder = store.get_path(run).absolute()
         about = {"run": folder, "weights": get_file_version(folder / WEIGHTS), "machine": get_machine_id()}

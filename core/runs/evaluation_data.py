@@ -20,7 +20,7 @@ from core.data.findings import plural
 from core.data.labels import WITHHELD, find_same_name, is_several, match_labels, suggest_classes, to_natural_key
 from core.data.load import load_dataset, resolve_data_path
 from core.data.sources import is_registered
-from core.exceptions import InputError
+from core.exceptions import InputError, try_call
 from core.formatting import count
 from core.runs.record import RunRecord, refuse_tagged
 
@@ -106,10 +106,7 @@ def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str])
 
 
 def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
-    """Read the requested rows (one is enough), with labels as the run's class numbers.
-
-    Raises InputError for unknown data, unmatched labels (`UnmatchedLabels`) or several labels for a single-label run.
-    """
+    """Read the requested rows, with labels as the run's class numbers; InputError: unknown data or unmatched labels."""
     words, split, notes = read_labeled_rows(record, wanted)
     data = wanted.data or record.config.data.name
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
@@ -190,18 +187,13 @@ def _build_config(record: RunRecord, wanted: DataRequest) -> DataConfig:
     settings: dict[str, Any] = {"data.name": wanted.data}
     if wanted.data == "built-in" and len(record.classes) in _VIEWS:
         settings["data.classes"] = len(record.classes)
-    if not is_registered(wanted.data) and not is_registered(own.name) and _is_same_path(wanted.data, own.name):
-        settings |= {f"data.{name}": value for name, value in own.get_read_settings().items()}
+    if not is_registered(wanted.data) and not is_registered(own.name):
+        first, second = (Path(name).expanduser() for name in (wanted.data, own.name))
+        if try_call(OSError, False, first.samefile, second):
+            settings |= {f"data.{name}": value for name, value in own.get_read_settings().items()}
     if other := [name for name in wanted.settings if not name.startswith("data.")]:
         raise InputError(f"--set {other[0]}: the run is trained; only how data are read can be set, such as data.text")
     return compose("vanilla", {**settings, **wanted.settings}).data
-
-
-def _is_same_path(one: str, other: str) -> bool:
-    try:
-        return Path(one).expanduser().samefile(Path(other).expanduser())
-    except OSError:
-        return False
 
 
 def _read_folder_split(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:

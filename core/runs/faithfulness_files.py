@@ -3,8 +3,6 @@
 belief/<hash>.json: the measurements and their settings; <hash> is the SHA-256 of the settings and the weights.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json
@@ -57,7 +55,7 @@ class BeliefFiles(Analysis[Belief]):
     )
 
     @classmethod
-    def from_run(cls, store: RunStore, run: str, method: str = "", limit: int = LIMIT) -> BeliefFiles:
+    def from_run(cls, store: RunStore, run: str, method: str = "", limit: int = LIMIT) -> "BeliefFiles":
         """Return the analysis of one method or all, named after settings and weights; InputError: bad `limit`."""
         if not 1 <= limit <= MOST:
             raise InputError(f"--limit {limit}: a number of sentences from 1 to {MOST}")
@@ -80,8 +78,7 @@ class BeliefFiles(Analysis[Belief]):
         from core.runs.load import load_run
 
         loaded = load_run(self.store, self.run)
-        asked_rows = DataRequest(split=VALIDATION, limit=self.limit)
-        rows = read_evaluation_data(loaded.record, asked_rows).rows
+        rows = read_evaluation_data(loaded.record, DataRequest(split=VALIDATION, limit=self.limit)).rows
         labels = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
         sentences = list(map(interpret.faithfulness.LabeledSentence, rows["text"], labels))
         asked = self.methods or interpret.attribution.list_methods(loaded.model.provides)

@@ -65,10 +65,7 @@ def collect_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
 
 @contextlib.contextmanager
 def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
-    """Yield data settings that keep the parents' training texts out of validation and test, and notes about parents.
-
-    The files of the settings are deleted afterwards. Raises RunNotFound or RunDamaged for a parent.
-    """
+    """Yield data settings, valid inside, that keep parents' texts out of validation and test, and notes on parents."""
     for parent in find_parents(config):
         store.read(parent)
     with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
@@ -78,10 +75,7 @@ def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfi
 
 
 def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
-    """Describe how many validation and test rows a planned training would drop because a parent was trained on them.
-
-    Raises the errors of `plan_lineage` and `core.data.load.load_dataset`, such as for too few remaining rows.
-    """
+    """Describe how many validation and test rows a training would drop because a parent was trained on them."""
     if not find_parents(config):
         return ()
     with plan_lineage(store, config) as (data, unknown):

@@ -54,10 +54,7 @@ CHARACTERS_HEARD = 200_000  # characters tokenised between two progress reports:
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run with its model in evaluation mode on the CPU, shared by all callers and never changed.
-
-    Its methods raise InputError for an unknown class, method or place, RunDamaged for a bad file of TF-IDF.
-    """
+    """A run with its model in evaluation mode on the CPU, shared by all callers and never changed."""
 
     record: RunRecord
     model: Model
@@ -73,10 +70,7 @@ class LoadedRun:
         return None if weight is None else Ensemble(*read_mixed_in(self.folder, self.record), weight)
 
     def read_as(self, normalizer: str) -> LoadedRun:
-        """Return the run with the same weights, but with texts cleaned in another way before they are read.
-
-        A TF-IDF model that is mixed in reads them so too. InputError: no such way.
-        """
+        """Return the run, and TF-IDF in it, with texts cleaned in another way; InputError: there is no such way."""
         changed = self._copy(tokenizer=self.tokenizer.read_as(normalizer))
         if self.mix is not None:
             vars(changed)["mix"] = dataclasses.replace(self.mix, tokenizer=self.mix.tokenizer.read_as(normalizer))
@@ -119,10 +113,7 @@ class LoadedRun:
         return found.apply_scaling(self.record.scaling, task)
 
     def build_predictor(self, texts: Sequence[str], tokens: TokenTable) -> Callable[[Intervene], Predictions]:
-        """Return a function that predicts the same texts for a change inside the network, as `predict` does.
-
-        The texts' `tokens` are given, and TF-IDF is computed once.
-        """
+        """Return a function that predicts texts, whose `tokens` are given, for a change, as `predict` does."""
         task, mix, known = self.record.task, self.mix, None
         if mix is not None:
             known = mix.predict_parts(np.zeros((len(texts), len(self.record.classes)), np.float32), texts, task)

@@ -141,17 +141,16 @@ def measure_importance(
         report(number, f"silencing {each.part}")
         value = 1.0 if each.how == "open" else levels.get(each.layer - 1, 1.0)
         change = each.change or reader.spread_gates([each.layer - 1], value)
-        rows.append(_describe_silencing(each, whole, reader.score(change), resamples))
+        about = {name: getattr(each, name) for name in ("part", "kind", "how", "layer", "head", "component")}
+        rows.append({**about, **_describe_change(whole, reader.score(change), resamples)})
     for row, p in zip(rows, adjust_holm(np.array([row["p"] for row in rows])).tolist(), strict=True):
         row["p_holm"] = p
     curves = []
     for number, (about, change) in enumerate(lambdas, 1 + len(silencings)):
         report(number, "changing λ")
         found = reader.score(change)
-        ends = np.percentile(resamples @ found.right, TAILS).tolist()
-        curves.append(
-            {**about, "accuracy": float(found.right.mean()), "interval": ends, "log_loss": float(found.loss.mean())}
-        )
+        known = {"accuracy": float(found.right.mean()), "log_loss": float(found.loss.mean())}
+        curves.append({**about, **known, "interval": np.percentile(resamples @ found.right, TAILS).tolist()})
     return {
         "texts": len(whole.right),
         "accuracy": float(whole.right.mean()),
@@ -215,14 +214,6 @@ def _list_joint_changes(loaded: LoadedRun) -> list[tuple[str, str, LoadedRun, In
     off = frozenset(every)
     edit = ",".join(f"h{at + 1}.{head + 1}" for at, head in sorted(off))
     return [*found, ("all heads off", edit, loaded, replace(UNCHANGED, heads_off=off))]
-
-
-def _describe_silencing(each: Silencing, whole: _Scored, found: _Scored, resamples: np.ndarray) -> dict[str, Any]:
-    return {
-        **{"part": each.part, "kind": each.kind, "how": each.how},
-        **{"layer": each.layer, "head": each.head, "component": each.component},
-        **_describe_change(whole, found, resamples),
-    }
 
 
 def _describe_change(whole: _Scored, found: _Scored, resamples: np.ndarray) -> dict[str, Any]:

@@ -57,18 +57,21 @@ def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
 
 
 def read_predictions(path: Path) -> pd.DataFrame:
-    """Read the stored predictions of a split as a table; RunDamaged: the file cannot be read.
-
-    If the run stores no texts, they are read from its data set; without the data set they are placeholders.
-    """
+    """Read a split's predictions as a table; texts that are not stored come from the data set or are placeholders."""
     try:
         table = data.parquet.read_parquet(path)
     except DataError as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     if "text" in table:
         return table
+    from core.runs.results import select_own_columns
+
     try:
-        return _join_texts(path, table)
+        rows = _read_texts(path.parents[2], path.parent.name)
+        if len(rows) != len(table):
+            raise NotAvailable(f"{path}: {len(table)} predictions, but {len(rows)} rows in the data set")
+        table.insert(1, "text", rows["text"].to_numpy())
+        return table.assign(**select_own_columns(rows, set(table.columns)))
     except (NotAvailable, RunNotFound):
         absent = [f"(row {row} of {path.parent.name}: its text is not kept with this run)" for row in range(len(table))]
         table.insert(min(1, len(table.columns)), "text", absent)
@@ -85,17 +88,6 @@ def explain_lacking_texts(folder: Path, record: RunRecord) -> str:
     except (NotAvailable, RunNotFound) as error:
         return f"It was made without its texts, and {error}; with the data set here they are shown again"
     return ""
-
-
-def _join_texts(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """Add texts and data columns to predictions stored without texts; NotAvailable: no data set, or it changed."""
-    from core.runs.results import select_own_columns
-
-    rows = _read_texts(path.parents[2], path.parent.name)
-    if len(rows) != len(table):
-        raise NotAvailable(f"{path}: {len(table)} predictions, but {len(rows)} rows in the data set")
-    table.insert(1, "text", rows["text"].to_numpy())
-    return table.assign(**select_own_columns(rows, set(table.columns)))
 
 
 @functools.lru_cache(maxsize=8)
@@ -195,12 +187,7 @@ def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
 
 def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
     """Read a run's stored predictions on a split of its own data; RunDamaged: unreadable, or not of its classes."""
-    path = store.get_path(record.run) / EVALUATION / split / PREDICTIONS
-    return parse_answers(read_predictions(path), record)
-
-
-def parse_answers(frame: pd.DataFrame, record: RunRecord) -> Answers:
-    """Convert a table of stored predictions of a run to arrays; RunDamaged: a class of the run is not in the table."""
+    frame = read_predictions(store.get_path(record.run) / EVALUATION / split / PREDICTIONS)
     try:
         chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
         if record.task == "multi":

@@ -95,10 +95,7 @@ class MapFiles(Analysis["Projection"]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """Return the map analysis of a split; its file is named after settings, embeddings and predictions.
-
-        Raises InputError if the run has no embeddings of that split.
-        """
+        """Return the map analysis of a split, named after settings and files; InputError: no embeddings of it."""
         folder, record = store.get_path(run), store.read(run)
         refuse_tagged(record)
         if split not in (splits := predictions.list_embedded_splits(store, run)):
@@ -232,10 +229,7 @@ class LayerFiles(Analysis[Layers]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, split: str) -> LayerFiles:
-        """Return the layer analysis of a run; its file is named after the weights, tokenizer and predictions.
-
-        Raises InputError for an unknown run or split, and NotAvailable if the model has no layers or no weights.
-        """
+        """Return a run's layer analysis, named after its files; NotAvailable: no layers or no weights."""
         record, folder = store.read(run), store.get_path(run)
         refuse_tagged(record)
         if "hidden" not in list_capabilities(record.config.model):
@@ -309,10 +303,7 @@ class LayerSimilarity(NamedTuple):
 
 
 def compare_layers(first: LayerFiles, second: LayerFiles) -> LayerSimilarity:
-    """Compare the stored layers of two runs by linear CKA on the same sentences of a split.
-
-    Raises InputError for runs on other data or splits, NotAvailable if the layers of one have not been read.
-    """
+    """Compare the layers of two runs on the same sentences by linear CKA; InputError: others, NotAvailable: unread."""
     records = [each.store.read(each.run) for each in (first, second)]
     if first.split != second.split or records[0].data_fingerprint != records[1].data_fingerprint:
         raise InputError(f"{first.run} and {second.run} are not of the same sentences")

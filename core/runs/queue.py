@@ -117,8 +117,8 @@ def wrap_command(
 ) -> list[str]:
     """Return the command of a small process that waits for its turn in the queue and then becomes `command`.
 
-    It locks the directory `run`, if given, from the beginning (`lock_run`). When the file `request`, which SIGTERM
-    creates, appears there, `command` starts at once and without a slot, to record that it was cancelled.
+    It locks the directory `run` from the beginning (`lock_run`). When the file `request`, which SIGTERM creates, is
+    there, `command` starts at once and without a slot, to record that it was cancelled.
     """
     if os.name == "nt":
         return list(command)

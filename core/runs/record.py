@@ -343,12 +343,7 @@ def refuse_passages(record: RunRecord) -> None:
 
 
 def update_intervals(results: Results) -> Results:
-    """Return a run's results with intervals updated to the current methods (`core.evaluation.intervals.METHOD`).
-
-    Records without a version have a percentile bootstrap for every metric. Intervals of shares are computed again from
-    the share and the number of rows. Left out are intervals without width, and that of the calibration error, which
-    would need the predictions and may exclude its value.
-    """
+    """Return results with intervals by the current methods: shares computed again, ECE's and empty ones left out."""
     if "intervals" not in results or results.get("interval_version", 1) >= INTERVAL_VERSION:
         return results
     rows = {split: known.get("of", 0) for split, known in results.get("silhouette", {}).items()}

@@ -1,7 +1,5 @@
 """The evaluation of a run on labelled rows: metrics with intervals, and warnings about their reliability."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,13 +39,10 @@ def build_report(
     given: EvaluationData,
     *,
     by: str = "",
-    lines: Mapping[str, CostThreshold] | None = None,
+    lines: Mapping[str, "CostThreshold"] | None = None,
     on_progress: OnProgress = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Evaluate a run on labelled rows, as plain data; `lines` are decision thresholds by class for error costs.
-
-    `by`: a column whose values are measured too, else InputError. `on_progress` may raise to stop.
-    """
+    """Evaluate a run on rows, and by a column `by`, as plain data; `lines` are thresholds by class for error costs."""
     record, rows = loaded.record, given.rows
     column = read_column(rows, by, record.classes) if by else None
     labels = encode_targets(rows, len(record.classes), record.task)
@@ -360,10 +355,7 @@ def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, f
 def compute_costs(
     record: RunRecord, chosen: Mapping[str, CostThreshold], labels: Array, probabilities: Array
 ) -> dict[str, dict[str, Any]]:
-    """Return each class's cost ratio, threshold and error costs, on the given labelled rows and on validation.
-
-    `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
-    """
+    """Return each class's cost ratio, threshold and costs, on labels (n,) or (n, C) and probabilities (n, C)."""
     return {
         name: {
             "ratio": line.ratio,

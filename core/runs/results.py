@@ -9,7 +9,6 @@ thresholds tuned on validation.
 """
 
 import functools
-import io
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -108,16 +107,9 @@ def write_split(run: Path, evaluated: EvaluatedSplit, *, texts: bool = True, hal
     table = build_prediction_table(evaluated.frame, chances, evaluated.classes, evaluated.task)
     if not texts:
         table = table[[name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]]
-    write_bytes(folder / PREDICTIONS, pack_parquet(table))
+    write_bytes(folder / PREDICTIONS, table.to_parquet(index=False))
     write_bytes(folder / EMBEDDINGS, pack_array(pooled.astype(np.float16) if half else pooled))
     write_metrics(folder, _build_metrics(evaluated))
-
-
-def pack_parquet(table: pd.DataFrame) -> bytes:
-    """Return the content of the Parquet file of a table, without its index."""
-    content = io.BytesIO()
-    table.to_parquet(content, index=False)
-    return content.getvalue()
 
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:
@@ -153,16 +145,12 @@ def build_prediction_table(
 
 def select_own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
     """Return the data set's own columns for a prediction table; a name that is also in `ours` gets a prefix."""
-
-    def to_text(value: Any) -> str:
-        """Convert a value of a mixed column to text for Parquet; invalid Unicode becomes a question mark."""
-        return str(value).encode("utf-8", "replace").decode()
-
-    return {
-        f"data:{name}" if name in ours else str(name): column.map(to_text) if column.dtype == object else column
-        for name, column in frame.items()
-        if name not in ("text", "label")
-    }
+    names = (name for name in frame if name not in ("text", "label"))
+    found = {f"data:{name}" if name in ours else str(name): frame[name] for name in names}
+    for name, column in found.items():
+        if column.dtype == object:  # Parquet stores one type; invalid Unicode becomes a question mark
+            found[name] = column.map(lambda value: str(value).encode("utf-8", "replace").decode())
+    return found
 
 
 def _build_metrics(evaluated: EvaluatedSplit) -> dict[str, Any]:

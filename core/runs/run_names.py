@@ -138,10 +138,7 @@ def get_seed_fold(record: RunRecord) -> tuple[int, int]:
 
 
 def group_runs(records: Iterable[RunRecord]) -> list[Model]:
-    """Group runs that differ only in seed and fold into models, in the order of each model's first run.
-
-    An unfinished run is a model by itself. Models differ in a setting (threads and device too) or in their rows.
-    """
+    """Group runs that differ only in seed and fold into models, in order; an unfinished run is a model by itself."""
     groups: dict[Hashable, list[RunRecord]] = {}
     for record in records:
         groups.setdefault(_get_group_key(record), []).append(record)

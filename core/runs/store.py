@@ -95,10 +95,9 @@ class RunStore:
         exactly: bool = False,
         recipe: AppliedRecipe = NO_RECIPE,
     ) -> RunRecord:
-        """Create a queued run, in the sweep `parent` if given; a number is appended to a `name` that is taken.
+        """Create a queued run, in the sweep `parent` if given; a number is appended to a taken `name` unless `exactly`.
 
-        The default name consists of data, model, seed and time. `exactly`: raise InputError for a name that is taken.
-        Raises InputError also for a reserved name, or one without a letter or digit.
+        The default name consists of data, model, seed and time. InputError: reserved, taken or no letter and digit.
         """
         if exactly and name and (not make_slug(name) or set(name) & {"/", "\\"}):
             raise InputError(f"{name!r} is not a name for a run: it needs a letter or a digit, and no slash")

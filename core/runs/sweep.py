@@ -122,10 +122,7 @@ def _shorten_names(names: Sequence[str], mark: str) -> dict[str, str]:
 
 
 def list_members(plan: Plan) -> tuple[Member, ...]:
-    """Return all planned runs of a sweep: first every combination with the first seed and fold, then with the next.
-
-    Raises ConfigError, DataError or NotAvailable, with the cell, for an invalid model, setting or pretrained encoder.
-    """
+    """Return a sweep's runs: all cells with the first seed and fold, then the next; ConfigError names a bad cell."""
     folds = range(plan.folds) if plan.folds else (-1,)
     every = [(cell, _get_settings(plan, cell)) for cell in list_cells(plan)]
     found = []

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from core.formatting import parse_number
+
 ROWS = "data.limit"  # the setting of a learning curve: training rows
 LEAST = 3  # values of the setting that make a curve
 LOGARITHMIC = 8  # from this ratio of the largest value to the smallest, the axis is logarithmic
@@ -13,19 +15,13 @@ EXPONENTS = np.linspace(0.05, 2.0, 196)
 
 
 def find_curves(rows: Sequence[Mapping[str, Any]], metric: str) -> dict[str, Any] | None:
-    """Return the curves of a sweep's results over its numeric grid setting with most values; None if there is none.
+    """Return a metric's curves over a sweep's numeric grid setting with most values; None if there is none.
 
-    Args:
-        rows: As `core.runs.sweep_table.build_table` returns them.
-        metric: Name of the metric on the vertical axis.
-
-    Returns:
-        `setting`, `metric`, `logarithmic` (the axis of the setting), `yardstick` (points of TF-IDF: `x`, `mean`) and
-        `curves`: of each model `label`, `points` (`x`, `mean`, sample `deviation` or null, `n`) and `error`, the fit of
-        1 − mean over training rows (see `fit_error`), else null.
+    `rows` are as of `build_table`. `setting`, `metric`, `logarithmic`, `yardstick` (TF-IDF: `x`, `mean`) and `curves`:
+    of each model `label`, `points` (`x`, `mean`, sample `deviation` or null, `n`) and `error` (`fit_error`), else null.
     """
     known = [row for row in rows if row["metrics"].get(metric)]
-    values = {name: {_read_number(row["grid"].get(name)) for row in known} for row in known[:1] for name in row["grid"]}
+    values = {name: {parse_number(row["grid"].get(name)) for row in known} for row in known[:1] for name in row["grid"]}
     numeric = {name: found for name, found in values.items() if None not in found and len(found) >= LEAST}
     if not numeric:
         return None
@@ -55,10 +51,7 @@ def find_curves(rows: Sequence[Mapping[str, Any]], metric: str) -> dict[str, Any
 
 
 def fit_error(points: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
-    """Fit the error 1 − mean ≈ a + b·n^−c over n training rows, with a, b ≥ 0; None for fewer than four points.
-
-    Least squares: a and b are solved for each candidate c in steps of 0.01 from 0.05 to 2.
-    """
+    """Fit 1 − mean ≈ a + b·n^−c (a, b ≥ 0; c from 0.05 to 2) by least squares; None: fewer than four points."""
     from scipy.optimize import nnls
 
     if len(points) < 4:
@@ -67,10 +60,3 @@ def fit_error(points: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
     fits = [(*nnls(np.stack([np.ones_like(n), n**-c], axis=1), 1 - error), c) for c in EXPONENTS]
     (a, b), residual, c = min(fits, key=lambda fit: fit[1])
     return {"a": float(a), "b": float(b), "c": float(c), "residual": float(residual)}
-
-
-def _read_number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None

@@ -13,7 +13,7 @@ from typing import Any
 
 from core import limits
 from core.atomic import convert_os_errors
-from core.exceptions import InputError, RunDamaged
+from core.exceptions import InputError, RunDamaged, try_call
 from core.runs import background_jobs, cost_estimate, queue, sweep, training_jobs
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
@@ -125,11 +125,7 @@ def is_driven(store: RunStore, name: str) -> bool:
 def run_sweep(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
-    """Start the unfinished runs of a stored sweep, and wait until all have ended or a stop is requested.
-
-    Each run is started once; one that fails is left for the next call. `stopped` is called about once a second; if it
-    returns True, the runs are cancelled. Raises InputError if another process drives this sweep.
-    """
+    """Start a sweep's unfinished runs, once each, and wait until all end or `stopped()`; InputError: it is driven."""
     with hold_sweep(store, plan.name, LOOK_SECONDS) as mine:
         if not mine:
             raise InputError(f"sweep '{plan.name}' is already driven by another process")
@@ -180,9 +176,7 @@ class _Driver:
         waiting = self._list_waiting(records)
         if not waiting or len(_list_alive(records)) > queue.get_limit():
             return False
-        try:
-            queue.check_room(self.store.folder)
-        except InputError:
+        if try_call(InputError, "full", queue.check_room, self.store.folder):
             return False
         member, record = waiting[0]
         self.begun.add(member.run)
@@ -228,10 +222,7 @@ def watch(
 
 
 def start_driver(store: RunStore, name: str) -> None:
-    """Start a background process that runs a stored sweep; return when the process has begun.
-
-    Raises InputError if a process drives it already, this server allows no more, or the new process ended at once.
-    """
+    """Start a process that runs a stored sweep, and wait until it has begun; InputError: it runs, or ended at once."""
     if is_driven(store, name):
         raise InputError(f"sweep '{name}' is already driven by another process")
     going = sum(is_driven(store, lock.stem) for lock in (store.folder / sweep.FOLDER).glob("*.lock"))

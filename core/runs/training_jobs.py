@@ -1,7 +1,4 @@
-"""Training runs as background processes: start, cancel, recover, clean up, and their main steps.
-
-Imports nothing heavy: a process that waits in the queue costs no memory for torch.
-"""
+"""Training runs as background processes: start, cancel, recover and clean up. Imports nothing heavy."""
 
 import contextlib
 import os
@@ -36,10 +33,7 @@ DYING_SECONDS = 5.0  # waiting time for a run's lock, which a killed process may
 def submit(
     store: RunStore, config: RunConfig, preset: str, name: str = "", recipe: AppliedRecipe = NO_RECIPE
 ) -> RunRecord:
-    """Create a run and start its training process, which waits in the queue until a slot is free.
-
-    Raises InputError, and creates nothing, for a full queue, an unfinished teacher or too little memory.
-    """
+    """Create a run and start its process, which waits for a slot; InputError, and nothing created: it cannot run."""
     queue.check_room(store.folder)
     find_teacher(config, store)
     estimate_cost(config, store.list())
@@ -47,10 +41,7 @@ def submit(
 
 
 def start(store: RunStore, run: str) -> RunRecord:
-    """Start or restart the training process of a run that has none; that process outlives the calling one.
-
-    Raises InputError for a run that is done, a starter, running or from another machine, and for a full queue.
-    """
+    """Start or restart a run's training process, which outlives this one; InputError: done, running or no room."""
     queue.check_room(store.folder)
     folder = store.get_writable_path(run)
     if unbound := store.read(run).foreign_reason:
@@ -77,10 +68,7 @@ def build_command(run: str) -> list[str]:
 
 
 def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
-    """Ask a training run to stop; it saves a checkpoint first, and can be resumed if `keep` is true.
-
-    With `insist`, kill a stuck process (`is_stuck`). Raises InputError if it does not run, or is another's.
-    """
+    """Ask a run to save a checkpoint and stop, to be resumed if `keep`; `insist` kills a stuck one (`is_stuck`)."""
     record = store.read(run)
     if record.status not in ("queued", "running"):
         raise InputError(f"run '{run}' is {record.status}: there is nothing to cancel")
@@ -198,9 +186,7 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
     """Train and evaluate a run in this process, from the start or its checkpoint; return the final record.
 
-    The run is then done, or cancelled by `training_jobs.cancel`, SIGTERM or Ctrl-C and can be resumed. Raises
-    InputError if it was done before or another process trains it, and SentiscopeError if it failed; record and log
-    contain the reason.
+    Cancelled by `cancel`, SIGTERM or Ctrl-C it can be resumed. InputError: done before, or another process trains it.
     """
     tell = on_event or (lambda event: None)
     folder = store.get_writable_path(run)

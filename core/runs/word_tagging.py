@@ -36,7 +36,7 @@ from core.paths import resolve_path
 from core.runs.evaluation_data import DataRequest, read_labeled_rows
 from core.runs.load import load_run
 from core.runs.record import EVALUATION, TAGS
-from core.runs.results import pack_parquet, write_metrics
+from core.runs.results import write_metrics
 from core.runs.store import RunStore
 from core.text.normalization import prepare
 from core.text.token_table import build_token_table, split_batches
@@ -194,7 +194,7 @@ class TaggedSplit:
         """Write the tags table and the metrics of the split into a run directory."""
         folder = run / EVALUATION / self.split
         make_folder(folder)
-        write_bytes(folder / TAGS, pack_parquet(self.build_table()))
+        write_bytes(folder / TAGS, self.build_table().to_parquet(index=False))
         write_metrics(folder, self.report)
 
 
@@ -225,10 +225,7 @@ def split_words(text: str) -> list[str]:
 
 
 def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the position of each word's first token in the model's input; `NOWHERE` for a word without a token.
-
-    Words are searched one after another in the normalised text, which works for any tokenizer with offsets.
-    """
+    """Return each word's first token in the input, found in order in the normalised text; `NOWHERE`: it has none."""
     encoded = tokenizer.encode(text)
     found, begins, token = list[int](), 0, 0
     for word in split_words(text):
@@ -247,10 +244,7 @@ def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def evaluate_tags(store: RunStore, run: str, wanted: DataRequest, of_texts: Mapping[str, Any]) -> dict[str, Any]:
-    """Evaluate a run that tags words on a split of its data or on other tagged data; see `core.api.evaluation`.
-
-    `of_texts` are options for labels of whole texts, which must be empty.
-    """
+    """Evaluate a run that tags words on a split or other tagged data; `of_texts` are other options, must be empty."""
     _refuse_text_options(run, of_texts)
     loaded = load_run(store, run, tags=True)
     rows, split, notes = read_labeled_rows(loaded.record, wanted)

@@ -16,8 +16,6 @@ have one row per occurrence: polarity and aspect_polarity are -1, 0 or 1 (an emp
 intensity is at least 0 (empty: 0). The counts of a word in several rows are summed.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import itertools
@@ -228,7 +226,7 @@ class Lexicon:
                 self._phrases.setdefault(words[0], []).append((entry, len(words), counts))
 
     @classmethod
-    def from_config(cls, config: TextConfig) -> Lexicon:
+    def from_config(cls, config: TextConfig) -> "Lexicon":
         """Read the sentiment lexicons of the settings; their entries are normalised like the texts.
 
         An emoticon counts only if the normaliser does not change it (tweet-clean turns `:D` into `d`). Entries of one
@@ -248,7 +246,7 @@ class Lexicon:
                 raise DataError("nothing of the lexicon is left after normalising", file=name)
         return cls(entries)
 
-    def keep_words(self, words: Set[str]) -> Lexicon:
+    def keep_words(self, words: Set[str]) -> "Lexicon":
         """Return the lexicon without entries that contain none of the `words` (the words that a tokenizer knows)."""
         found = {entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))}
         return Lexicon(found, self.width // 3)
@@ -275,7 +273,7 @@ class Lexicon:
         return table
 
     @classmethod
-    def from_state(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:
+    def from_state(cls, state: dict[str, Counts], lexicons: int = 1) -> "Lexicon":
         """Restore sentiment lexicons from a saved state; raise ValueError if it is damaged."""
         found = cls(dict(state), lexicons)
         for entry, counts in state.items():

@@ -1,7 +1,5 @@
 """Tokenizers with a listed vocabulary: words, and the word and character n-grams of the TF-IDF baselines."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +47,7 @@ class WordTokenizer(ListedTokenizer):
     kind = "word"
 
     @classmethod
-    def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
+    def fit(cls, texts: Iterable[str], config: TextConfig) -> "WordTokenizer":
         """Fit the vocabulary of a word tokenizer: most frequent words, equally frequent ones in code point order."""
         counts: Counter[str] = Counter()
         lengths = []
@@ -71,7 +69,7 @@ class WordTokenizer(ListedTokenizer):
         new = rank_keys(unknown, self.config.min_freq, count)
         return GrownTokenizer(WordTokenizer([*self._entries, *new], self.config, self.max_length), [[] for _ in new])
 
-    def add_mark(self) -> WordTokenizer:
+    def add_mark(self) -> "WordTokenizer":
         """Return a copy of the tokenizer with a separator token for pairs; a full vocabulary loses its rarest word."""
         room = self.config.max_vocab - FIRST - 1
         words = [word for word in self._entries if word != SIGN]
@@ -96,7 +94,7 @@ class NGramTokenizer(ListedTokenizer):
     kind = "ngram"
 
     @classmethod
-    def fit(cls, texts: Iterable[str], config: TextConfig) -> NGramTokenizer:
+    def fit(cls, texts: Iterable[str], config: TextConfig) -> "NGramTokenizer":
         """Fit a vocabulary of the n-grams that occur in at least `min_freq` texts; a text pair counts as two texts."""
         documents: Counter[str] = Counter()
         texts = list(texts)

@@ -1,7 +1,4 @@
-"""Normalisation of texts before tokenisation: look-alike characters first, then the steps of a normaliser.
-
-A run stores the version of the look-alike table that it was trained with; a changed table gets a new version.
-"""
+"""Normalisation of texts before tokenisation, with a look-alike table whose version a run stores."""
 
 import dataclasses
 import functools

@@ -4,8 +4,6 @@ A pipeline comes from an untrusted file. Some components turn thirty letters int
 only components of the supported families are allowed, each once, and none that adds much text.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json
@@ -44,7 +42,7 @@ class BpeTokenizer(Tokenizer):
         self._model = _build_pipeline(hf.models.BPE(vocab=numbered, merges=self._merges))
 
     @classmethod
-    def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
+    def fit(cls, texts: Iterable[str], config: TextConfig) -> "BpeTokenizer":
         """Fit a BPE tokenizer on texts; refuse a vocabulary size below the 256 bytes and special entries."""
         if config.max_vocab < len(ALPHABET) + FIRST:
             least = f"at least {len(ALPHABET) + FIRST} (256 bytes and 2 special entries)"
@@ -88,7 +86,7 @@ class BpeTokenizer(Tokenizer):
         origins = [[ids[part] for part in self._split_word(piece)] for piece in pieces[len(self._vocabulary) :]]
         return GrownTokenizer(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
 
-    def add_mark(self) -> BpeTokenizer:
+    def add_mark(self) -> "BpeTokenizer":
         """Return a copy of the tokenizer with a separator token for pairs; a full vocabulary loses its last merge."""
         full = self.size >= self.config.max_vocab and self._merges
         merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
@@ -112,7 +110,7 @@ class BpeTokenizer(Tokenizer):
         return {"vocabulary": self._vocabulary, "merges": self._merges}
 
     @classmethod
-    def restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
+    def restore(cls, state: State, config: TextConfig, max_length: int) -> "BpeTokenizer":
         """Restore a BPE tokenizer from a saved state."""
         vocabulary, merges = state.vocabulary, state.merges
         known = set(vocabulary)
@@ -255,7 +253,7 @@ class PretrainedTokenizer(Tokenizer):
         self.size = FIRST + self.rows
 
     @classmethod
-    def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> PretrainedTokenizer:
+    def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> "PretrainedTokenizer":
         """Fit a pretrained encoder's tokenizer: choose a maximum length; refuse more tokens than the encoder reads."""
         if config.max_length > published.longest:
             most = f"has places for {published.longest} tokens; choose text.max_length={published.longest}"
@@ -323,6 +321,6 @@ class PretrainedTokenizer(Tokenizer):
         return {"vocabulary": [], "pipeline": json.dumps(json.loads(self._pipeline), ensure_ascii=False)}
 
     @classmethod
-    def restore(cls, state: State, config: TextConfig, max_length: int) -> PretrainedTokenizer:
+    def restore(cls, state: State, config: TextConfig, max_length: int) -> "PretrainedTokenizer":
         """Restore a pretrained encoder's tokenizer from a saved state."""
         return cls(state.pipeline, config, max_length)

@@ -1,7 +1,5 @@
 """Token ids of many texts in one flat array, and padded batches of any rows."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,10 +31,10 @@ class TokenTable:
     tags: np.ndarray | None = None  # (all tokens,) uint8: parts of speech, where the tokenizer has a tagger
     polarity: np.ndarray | None = None  # (all tokens, 3K) float32, where the tokenizer has a lexicon
     forms: np.ndarray | None = None
-    spelt: TokenTable | None = None
+    spelt: "TokenTable | None" = None
 
     @classmethod
-    def from_ids(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
+    def from_ids(cls, texts: Sequence[Sequence[int]]) -> "TokenTable":
         """Build a token table from the token ids of texts; empty texts are allowed."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
@@ -46,7 +44,7 @@ class TokenTable:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def append_table(self, more: TokenTable) -> TokenTable:
+    def append_table(self, more: "TokenTable") -> "TokenTable":
         """Return the token table with the texts of another table, made by the same tokenizer, appended."""
         forms = spelt = None
         if self.forms is not None and self.spelt is not None and more.forms is not None and more.spelt is not None:

@@ -1,7 +1,5 @@
 """The base class of tokenizers: normalised text to token ids, with tags and polarities of the tokens."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json
@@ -49,7 +47,7 @@ class Encoding(NamedTuple):
 class GrownTokenizer(NamedTuple):
     """A tokenizer with added tokens, and the old tokens that each new one replaces (empty: the word was unknown)."""
 
-    tokenizer: Tokenizer
+    tokenizer: "Tokenizer"
     origins: list[list[int]]
 
 

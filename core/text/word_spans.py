@@ -16,10 +16,7 @@ Span = tuple[int, int]
 
 
 def find_word_spans(text: str) -> list[Span]:
-    """Return the span of each word, mark and emoji of a typed text; blanks belong to no span.
-
-    A link, @name, #tag, entity or `<br>` is one span, and no grapheme cluster is split.
-    """
+    """Return the span of each word, mark, emoji, link, @name, #tag or entity of a typed text, in whole graphemes."""
     found = _compile_pattern().finditer(text)
     visible = (each for each in found if any(unicodedata.category(sign) not in ("Cc", "Cf") for sign in each[0]))
     return extend_spans(text, (each.span() for each in visible))

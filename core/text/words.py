@@ -5,32 +5,26 @@ import math
 import operator
 import re
 import unicodedata
-from collections.abc import Iterable
 from itertools import pairwise
 from zlib import crc32
 
-from core.exceptions import InputError
+from core.exceptions import InputError, try_call
 
 _LETTER = r"[^\W\d_]"
 EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
-
-
-def build_char_class(codes: Iterable[int]) -> str:
-    """Format rising code points as the content of a character class in a regular expression."""
-    found: list[list[int]] = []
-    for code in codes:
-        if found and found[-1][1] == code - 1:
-            found[-1][1] = code
-        else:
-            found.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
 
 
 @functools.cache
 def build_mark_class() -> str:
     """Return all combining marks as the content of a regex character class; `re` does not count them as letters."""
     codes = (code for code in range(0x300, 0x1F000) if not 0xFE00 <= code <= 0xFE0F)
-    return build_char_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
+    found: list[list[int]] = []
+    for code in (code for code in codes if unicodedata.category(chr(code))[0] == "M"):
+        if found and found[-1][1] == code - 1:
+            found[-1][1] = code
+        else:
+            found.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
 
 
 @functools.cache
@@ -85,10 +79,7 @@ def hash_char_ngrams(word: str, count: int) -> list[int]:
 
 def check_passage(asked: int) -> int:
     """Check the option `--passage`, the maximum number of words of a passage, and return it; 0: read texts whole."""
-    try:
-        words = operator.index(asked)
-    except TypeError:
-        words = -1
+    words = try_call(TypeError, -1, operator.index, asked)
     if isinstance(asked, bool) or words < 0:
         raise InputError(f"--passage {asked}: words per passage, at least 1; 0 reads each text as a whole")
     return words

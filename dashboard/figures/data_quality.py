@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from core.error_analysis.analyses.shift import DatasetShift
+from core.error_analysis.dataset_shift import name_measure
 from core.error_analysis.label_errors import LabelErrors, list_suspect_rows
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
@@ -105,15 +106,13 @@ def read_shift(source: Source) -> SplitShift:
 
 
 def build_shift_table(shown: SplitShift) -> pd.DataFrame:
-    """Return a row for each measure of distribution shift: AUC, words per text, unknown words, share of each class."""
-    found = shown.found
-    rows = [(each["name"], each, each["p"]) for each in found["measures"]]
-    rows += [(f"share of {each['class']}", each, each["p_holm"]) for each in found["balance"]]
-    if auc := found["auc"]:
+    """Return a row for each measure of distribution shift: AUC, labels, length, unknown words, repeats."""
+    rows = [(name_measure(each), each, each["p_holm"]) for each in shown.found["measures"]]
+    if auc := shown.found["auc"]:
         rows.insert(0, ("AUC of separating them", {**auc, "difference": auc["value"]}, auc["p"]))
-    names = ["training", "split", "difference"]
+    names = ["training", "other", "difference"]
     made = [(name, *(each.get(key, math.nan) for key in names), *each["interval"], p) for name, each, p in rows]
-    return pd.DataFrame(made, columns=["measure", *names, "low", "high", "p"])
+    return pd.DataFrame(made, columns=["measure", "training", "split", "difference", "low", "high", "p"])
 
 
 def _draw_numbers(shown: SplitShift, look: Look) -> DataTable:
@@ -163,11 +162,12 @@ SHIFT: Figure[SplitShift] = Figure(
     note=lambda shown: (
         f"{count(shown.found['n']['split'])} {shown.split} and {count(shown.found['n']['training'])} training texts"
     ),
-    reading=lambda shown: f"Difference: {shown.split} minus training. Unknown: words in no (other) training text.",
+    reading=lambda shown: f"Difference: {shown.split} minus training; of lengths, relative.",
     how="TF-IDF of words and pairs with logistic regression learns to separate texts of the split from training texts, "
     "cross-fitted in five folds; AUC is their mean, with DeLong's variances combined as in Nadeau and Bengio (2003), "
-    "since the fits share texts. Lengths and unknown words: Welch's t. Classes: the score test, p after Holm over the "
-    "classes, Newcombe's interval. If a side has more than 10,000 texts, a seeded sample is read.",
+    "since the fits share texts. Labels: chi-square of all classes, with the class that differs most. Other rows: "
+    "permutation tests. p after Holm over the rows. Unknown words occur in no (other) training text. A large set is "
+    "sampled with a seed.",
     tables=lambda shown: {"Shift": build_shift_table(shown)},
     analysis=DatasetShift,
 )

@@ -239,17 +239,16 @@ def build_mass_table(shown: SplitAttention) -> IntervalTable:
     )
 
 
-def _describe_neutral(shown: SplitAttention) -> str:
-    return findings.describe_neutral(shown.found) if shown.found["neutral"] else ""
-
-
 MASS = _make_figure(
     "mass",
     "Strongest preferences",
     read_maps,
     build_mass_table,
     reading="Bar: 95 % interval, sorted by its lower end; ring: uniform attention.",
-    finding=lambda shown: f"{findings.describe_mass(shown.found)} {_describe_neutral(shown)}".strip(),
+    finding=lambda shown: (
+        findings.describe_mass(shown.found)
+        + (f" {findings.describe_neutral(shown.found)}" if shown.found["neutral"] else "")
+    ),
     how="The share of a head's attention on tokens of a kind, over the texts that have one, by the lower end "
     "of its ratio to their share of the tokens. "
     "Parts of speech come from the tagger, polar words from the lexicon of the run or VADER.",

@@ -169,7 +169,7 @@ def _rerun_parts() -> None:
 
     All callbacks end this way: if one of them does not, the whole page is redrawn, and keys pressed meanwhile are lost.
     """
-    st.rerun([READER, CODES, *selection_bar.list_moving_parts()])
+    st.rerun([READER, CODES, *([selection_bar.NOW] if state.get_value(state.FOLLOWS, False) else [])])
 
 
 def _open_row(shown: RowSelection, key: str) -> None:

@@ -81,11 +81,6 @@ def _move_focus(now: SelectedTexts | None) -> None:
         _focus_bar(key="focus-bar", data={"count": changes})
 
 
-def list_moving_parts() -> list[str]:
-    """Return names of the selection-bar parts that must be redrawn when another sentence becomes the current one."""
-    return [NOW] if state.get_value(state.FOLLOWS, False) else []
-
-
 def _show_current(record: RunRecord) -> None:
     if (now := selection.get_selection(record)) is None:
         return

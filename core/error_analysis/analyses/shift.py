@@ -17,17 +17,16 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     Returns:
         `run`, `data`, `split`; `n` texts of `training` and of the `split`, and how many of each were `read` (at most a
         seeded sample). `auc`: the AUC with which cross-fitted TF-IDF separates the two: `value` (0.5: not at all), 95 %
-        `interval` and `p`. `measures`: `words of a text` and `unknown words` (share of words that no other training
-        text has), each with the means of `training` and `split`, their `difference`, its 95 % `interval` and `p`
-        (Welch). `balance`: the same for the share of each `class` (score test, Newcombe's interval), with `p_holm` over
-        the classes; `balance_p` for all classes (chi-square; None for several labels). `words`: words and phrases that
-        are more frequent in one of the two, by `p_holm` (Fisher's exact test, Holm over all that were `tried`): the
-        number of texts of the `split` and of `training`, `log_odds` (above 0: more in the split) and its interval from
-        `low` to `high`. `left_out`: why nothing was computed.
+        `interval` and `p`. `measures`: the tests of `core.evaluation.split_differences.find_differences` (`labels`,
+        `length`, `words`: share of words that no other training text has, `in training`, `repeats`), each with the
+        values of `training` and of the `other` side, their `difference`, its 95 % `interval` and `p_holm`. `words`:
+        words and phrases that are more frequent in one of the two, by `p_holm` (Fisher's exact test, Holm over all that
+        were `tried`): the number of texts of the `split` and of `training`, `log_odds` (above 0: more in the split) and
+        its interval from `low` to `high`. `left_out`: why nothing was computed.
     """
 
     name = "shift"
-    VERSION = 1
+    VERSION = 2
     offer = Offer(
         "Compare with training",
         "Comparing with training",
@@ -43,8 +42,12 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
         if why := runs.predictions.explain_lacking_texts(self.store.get_path(self.run), table.record):
             raise NotAvailable(why)
         dataset = runs.lineage.load_trained_data(table.record)
-        has = evaluation.split_differences.to_class_matrix(dataset.get_targets(TRAIN), len(dataset.classes)), table.true
-        training = dataset.splits[TRAIN]["text"].tolist()
+        split_differences = evaluation.split_differences
         return error_analysis.dataset_shift.compare_with_training(
-            training, table.texts, has, table.classes, table.record.config.text, tell
+            split_differences.get_split_texts(dataset, TRAIN),
+            split_differences.ComparedTexts(table.texts, table.true),
+            table.classes,
+            table.record.config.text,
+            name=self.split,
+            tell=tell,
         )

@@ -13,10 +13,10 @@ from core.error_analysis.dataset_shift import (
     compute_auc,
     find_phrases,
     measure_auc,
-    measure_unknown_words,
+    name_measure,
 )
 from core.error_analysis.keywords import LEAST
-from core.evaluation.split_differences import compare_means, compare_shares
+from core.evaluation.split_differences import ComparedTexts, compare_means, compare_shares
 from core.text.config import TextConfig
 
 WORDS = np.array([f"w{number}" for number in range(400)])
@@ -35,13 +35,12 @@ def draw_classes(random, n):
 def test_equal_distributions_show_no_shift():
     random = np.random.default_rng(0)
     training, split = draw_texts(random, 300), draw_texts(random, 150)
-    found = compare_with_training(
-        training, split, (draw_classes(random, 300), draw_classes(random, 150)), ("a", "b"), TextConfig()
-    )
+    sides = ComparedTexts(training, draw_classes(random, 300)), ComparedTexts(split, draw_classes(random, 150))
+    found = compare_with_training(*sides, ("a", "b"), TextConfig(), name="test")
     low, high = found["auc"]["interval"]
     assert low <= 0.5 <= high and abs(found["auc"]["value"] - 0.5) < 0.1
     assert found["words"] == [] and found["tried"] > 100
-    assert all(row["p_holm"] > 0.001 for row in found["balance"])
+    assert not any(row["differs"] for row in found["measures"])
 
 
 @pytest.mark.slow
@@ -51,18 +50,17 @@ def test_a_planted_word_is_found_and_raises_the_auc():
     split = [f"{text} planted word" if row % 2 else text for row, text in enumerate(split)]
     training = [f"{text} elsewhere" if row % 2 else text for row, text in enumerate(training)]
     has = np.eye(2, dtype=bool)
-    found = compare_with_training(
-        training, split, (has[np.arange(300) % 2], has[np.ones(150, int)]), ("a", "b"), TextConfig()
-    )
+    sides = ComparedTexts(training, has[np.arange(300) % 2]), ComparedTexts(split, has[np.ones(150, int)])
+    found = compare_with_training(*sides, ("a", "b"), TextConfig(), name="test")
     more = [row["words"] for row in found["words"] if row["log_odds"] > 0]
     assert more[0] == "planted word" and not {"planted", "word"} & {*more}, "the same finding stands once"
     assert next(row["words"] for row in found["words"] if row["log_odds"] < 0) == "elsewhere"
     low, high = found["auc"]["interval"]
     assert 0.6 < low < found["auc"]["value"] < high and found["auc"]["p"] < 1e-6
-    unknown = next(row for row in found["measures"] if row["name"] == "unknown words")
-    assert unknown["interval"][0] > 0 and unknown["p"] < 1e-6
-    assert [row["difference"] for row in found["balance"]] == [pytest.approx(-0.5), pytest.approx(0.5)]
-    assert all(row["p_holm"] < 1e-6 for row in found["balance"]) and found["balance_p"] < 1e-6
+    measures = {row["name"]: row for row in found["measures"]}
+    assert measures["words"]["interval"][0] > 0 and measures["words"]["differs"]
+    assert abs(measures["labels"]["difference"]) == pytest.approx(0.5) and measures["labels"]["p_holm"] < 1e-6
+    assert name_measure(measures["labels"]) in ("share of a", "share of b")
 
 
 def list_grams(text):
@@ -97,10 +95,12 @@ def test_phrase_tests_equal_fisher_and_holm():
 
 def test_few_or_equal_texts_are_left_out():
     texts, has = ["the same"] * 60 + ["another"], np.eye(2, dtype=bool)[np.zeros(61, int)]
-    found = compare_with_training(texts, texts, (has, has), ("a", "b"), TextConfig())
+    same = ComparedTexts(texts, has)
+    found = compare_with_training(same, same, ("a", "b"), TextConfig(), name="test")
     assert found["auc"] is None and found["words"] == [] and "too many of these texts are the same" in found["left_out"]
-    found = compare_with_training(["a"] * 30, ["b"] * 5, (has[:30], has[:5]), "ab", TextConfig())
-    assert found["left_out"].startswith("30 training texts and 5 of the split") and found["words"] == []
+    few = ComparedTexts(["a"] * 30, has[:30]), ComparedTexts(["b"] * 5, has[:5])
+    found = compare_with_training(*few, "ab", TextConfig(), name="test")
+    assert found["left_out"].startswith("5 texts beside 30 of training") and found["words"] == []
     texts = [f"word{number}" for number in range(100)]
     assert measure_auc(texts, np.arange(100) % 2 > 0, TextConfig(), lambda *_: None) == (0.5, 0.5, 0.5, 1.0)
 
@@ -125,8 +125,3 @@ def test_means_shares_and_auc_equal_libraries_and_definition():
     assert auc == pytest.approx(roc_auc_score(positive, scores)) == pytest.approx(wins.mean())
     m, n = wins.shape
     assert variance == pytest.approx(wins.mean(1).var(ddof=1) / m + wins.mean(0).var(ddof=1) / n)
-
-
-def test_training_texts_are_compared_with_the_other_training_texts():
-    alone, unseen = measure_unknown_words(["good film", "Good day", "night", "!"], ["good night", "new day, new", ""])
-    assert alone.tolist() == [0.5, 0.5, 1.0] and unseen.tolist() == [0.0, pytest.approx(2 / 3)]

@@ -68,9 +68,9 @@ def row(name, log_odds):
     return {"words": name, "split": 9, "training": 1, **ends}
 
 
-def difference(training, split, p):
-    ends = {"training": training, "split": split, "difference": split - training}
-    return {**ends, "interval": [split - training - 0.1, split - training + 0.1], "p": p}
+def difference(training, other, p):
+    ends = {"training": training, "other": other, "difference": other - training}
+    return {**ends, "interval": [other - training - 0.1, other - training + 0.1], "p_holm": p}
 
 
 SHIFT_FOUND = {
@@ -78,9 +78,10 @@ SHIFT_FOUND = {
     "read": {"training": 48, "split": 16},
     "left_out": "",
     "auc": {"value": 0.71, "interval": [0.65, 0.77], "p": 0.0001},
-    "measures": [{"name": "unknown words", **difference(0.1, 0.3, 0.02)}],
-    "balance": [{"class": "<b>", **difference(0.5, 0.25, 0.01), "p_holm": 0.02}],
-    "balance_p": 0.01,
+    "measures": [
+        {"name": "words", "about": "40", **difference(0.1, 0.3, 0.02)},
+        {"name": "labels", "about": "<b>", **difference(0.5, 0.25, 0.02)},
+    ],
     "words": [row("slow", 2.0), row("<i>good", 1.5), row("warm", -2.0)],
     "tried": 100,
 }
