@@ -121,8 +121,7 @@ class HeadMaps:
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 
 
-def read_head_maps(source: Source) -> HeadMaps:
-    """Read the chosen attention maps of a text; NotAvailable: the text or the model has none."""
+def _read_head_maps(source: Source) -> HeadMaps:
     shown, minus = _read_layer_maps(source), has_subtraction(source.record)
     if source.get_choice(GRID) == OF_LAYER:
         return shown
@@ -156,7 +155,7 @@ HEADS = Figure(
     "grid",
     "sentence",
     "All heads",
-    read_head_maps,
+    _read_head_maps,
     lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]),
     note=lambda shown: f"layer {shown.layer + 1}" if shown.by_layer else shown.map.name,
     reading=_write_grid_reading,

@@ -55,8 +55,7 @@ def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(whole)
 
 
-def explain_as_read(card: Mapping[str, Any]) -> str:
-    """Explain which texts become equal after tokenization, and which settings cause this."""
+def _explain_as_read(card: Mapping[str, Any]) -> str:
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
@@ -222,7 +221,7 @@ SPLITS = Figure[Mapping[str, Any]](
         + ("words" if card["vocabulary"]["tokenizer"] == "word" else "pieces")
     ),
     reading=lambda card: (
-        f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Truncated: share of texts."
+        f"{_explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Truncated: share of texts."
     ),
     how="Repeats are rows whose text occurred before in the same split. A model can memorise a row of another split "
     "that is also in train, or inside a training text as a phrase: scores on such rows may be too high.",
@@ -273,7 +272,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
                 f"{escape_text(split)}, {name}<br>{count(n)} rows, {format_percent(part)}"
                 for name, n, part in zip(names, rows, parts, strict=True)
             ],
-            hovertemplate="%{hovertext}<extra></extra>",
+            hover="%{hovertext}",
             col=column,
         )
     top = max(share for found in splits.values() for _, share in found.values())
@@ -326,7 +325,7 @@ def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
         offset=0,
         marker={"color": t.accent, "opacity": 0.75, "line": {"width": 0}},
         hovertext=[f"{name} tokens<br>{count(n)} texts" for name, n in zip(names, rows, strict=True)],
-        hovertemplate="%{hovertext}<extra></extra>",
+        hover="%{hovertext}",
     )
     top, right, end = max(heights, default=1.0) or 1.0, float(edges[-1]), shown.longest
     if end:

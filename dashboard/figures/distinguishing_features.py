@@ -49,11 +49,10 @@ class OverrepresentedWords:
 def compare_words(of: RowSelection) -> OverrepresentedWords:
     """Find the words that are more frequent in the selected rows than in all other rows of the split."""
     found, rules = of.table.phrases.find_keywords(of.rows), set(map(str, of.clauses))
-    return OverrepresentedWords(of, found, next((rule for rule in map(get_rule, found) if rule in rules), ""))
+    return OverrepresentedWords(of, found, next((rule for rule in map(_get_rule, found) if rule in rules), ""))
 
 
-def get_rule(each: Keyword) -> str:
-    """Return the filter rule that selects the sentences with a given phrase."""
+def _get_rule(each: Keyword) -> str:
     return str(Clause(WORD, "=", each.words))
 
 
@@ -75,7 +74,7 @@ def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
             columns.make_csv_columns(log_odds="log_odds", z="z"),
         ),
         shown.found,
-        get_rule,
+        _get_rule,
         shown=shown.found[:WORDS_SHOWN],
     )
 

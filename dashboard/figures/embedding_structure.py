@@ -117,8 +117,7 @@ class MapSilhouettes:
     there: list[int]  # positions of the classes that occur
 
 
-def read_silhouettes(source: Source) -> MapSilhouettes:
-    """Read how well the classes on an embedding map are separated; NotAvailable: no map, or no silhouettes."""
+def _read_silhouettes(source: Source) -> MapSilhouettes:
     shown = source.read_once(embeddings.read_map)
     if reason := shown.made.quality.reason:
         raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
@@ -134,7 +133,7 @@ SILHOUETTES = Figure(
     "silhouettes",
     "embeddings",
     "Silhouette by class",
-    read_silhouettes,
+    _read_silhouettes,
     _draw_spaces,
     note=lambda shape: (
         f"{name_map(shape.shown.config)}, "
@@ -157,8 +156,7 @@ class Depths:
     chosen: str = HEAD  # the stage of the map
 
 
-def read_depths(source: Source) -> Depths:
-    """Read the class separation after each model layer; NotAvailable: it was not computed, or there are no layers."""
+def _read_depths(source: Source) -> Depths:
     found = source.reader.read_separability(source.record, source.evaluated)
     if found is None:
         command = f"sentiscope layers {source.record.run} --split {source.split}"
@@ -211,8 +209,7 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
     return figure.update_layout(height=look.scale_height(280), hovermode="closest")
 
 
-def build_depths_table(shown: Depths) -> pd.DataFrame:
-    """Return the class separation after each model layer as a table: vector width, silhouette, neighbour purity."""
+def _build_depths_table(shown: Depths) -> pd.DataFrame:
     rows = [
         (each.name, each.width, each.silhouette, *(each.interval or (None, None)), each.purity)
         for each in shown.layers.stages
@@ -229,7 +226,7 @@ MAP_LAYERS: Figure[Depths] = Figure(
     "map-layers",
     "embeddings",
     "Separation by layer",
-    read_depths,
+    _read_depths,
     draw_depths,
     note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
     reading=lambda shown: (
@@ -242,7 +239,7 @@ MAP_LAYERS: Figure[Depths] = Figure(
     "map; a sentence is not its own neighbour.",
     needs="hidden",
     options=(SPACE,),
-    tables=lambda shown: {"Layers": build_depths_table(shown)},
+    tables=lambda shown: {"Layers": _build_depths_table(shown)},
 )
 
 
@@ -264,16 +261,14 @@ class EmbeddingClusters:
         return ("in no cluster" if name == NONE else f"cluster “{name}”") + " in embedding space"
 
 
-def read_groups(source: Source) -> EmbeddingClusters:
-    """Read the embedding clusters of a split; NotAvailable: no sentence vectors, or too few sentences."""
+def _read_groups(source: Source) -> EmbeddingClusters:
     found = EmbeddingClusters(*source.reader.find_groups(source.record, source.evaluated))
     if found.found.reason:
         raise NotAvailable(found.found.reason)
     return found
 
 
-def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
-    """Build the table of embedding clusters with intervals: largest first, sentences without a cluster last."""
+def _build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
     wrong, rows, total = shown.table.wrong, [], len(shown.found.rows)
     overall = float(wrong[shown.found.rows].mean()) if total else 0.0
     words = {each.name: ", ".join(word.words for word in each.words) for each in shown.found.groups}
@@ -311,8 +306,8 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
     "map-groups",
     "embeddings",
     "Clusters",
-    read_groups,
-    build_groups_table,
+    _read_groups,
+    _build_groups_table,
     "Groups",
     note=lambda shown: f"n = {count(len(shown.found.rows))}, {count(len(shown.found.none))} in no cluster",
     reading=lambda shown: (

@@ -188,7 +188,6 @@ def describe_clusters(found: ErrorRates) -> str:
 
 
 def _draw_exhibit(found: ErrorRates, look: Look) -> Component:
-    """Draw the first rows of the table, and mark the one that the finding is about."""
     row, first = _find_cluster(found), found.shown[:PRESENTED]
     shown = first if row is None or row in first else [*first[:-1], row]
     marks = replace(build_rates_table(found), shown=shown).marks

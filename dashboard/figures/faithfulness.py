@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -130,8 +129,7 @@ def _explain_tests(shown: FaithfulnessResults) -> str:
     return f"{HOW} ± is half of the 95 % interval. {answers} {MEANING}"
 
 
-def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
-    """Return a row for each faithfulness result: method, verdict, test, value, interval, n and outcome."""
+def _build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
     rows = []
     for found in shown.found.methods:
         said, tests = shown.verdicts[found.method], {**found.tests, "answers": shown.found.answers}
@@ -152,7 +150,7 @@ BELIEF = Figure(
     note=lambda shown: f"{count(shown.found.sentences)} validation sentences, as trained",
     reading=_write_reading,
     how=_explain_tests,
-    tables=lambda shown: {"Belief": build_results_table(shown)},
+    tables=lambda shown: {"Belief": _build_results_table(shown)},
 )
 
 
@@ -182,7 +180,7 @@ def read_curves(source: Source) -> MethodCurves:
 
 
 def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
-    t, size, curves = look.tokens, look.scale_size, shown.measured.curves
+    t, curves = look.tokens, shown.measured.curves
     ways = [way for way in PANELS if way in curves]
     figure = Panels(look, [[PANELS[way] for way in ways]], height=330, horizontal_spacing=0.08, shared_yaxes=True)
     shares = np.linspace(0, 100, POINTS)
@@ -193,28 +191,16 @@ def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
             (f"order of {shown.measured.method}", curves[way], t.ink, "solid"),
         ):
             step = turn if name == "random order" else 1
-            values, low, high = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
-            band: dict[str, Any] = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]]}
-            clear = f"rgba({','.join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
-            band |= {"fill": "toself", "mode": "lines", "line": {"width": 0}, "fillcolor": clear}
-            figure.add_scatter(col=place, **band, hoverinfo="skip", showlegend=False)
-            figure.add_scatter(
-                col=place,
-                x=shares,
-                y=values,
-                mode="lines+markers",
-                name=name,
-                legendgroup=name,
-                showlegend=place == 1,
-                line={"color": color, "width": size(2.2), "dash": dash},
-                marker={"size": size(5), "color": color},
-                hovertemplate=f"{name}<br>%{{x:.0f}} % of the words<br>P %{{y:.3f}}<extra></extra>",
-            )
+            values, *ends = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
+            figure.add_band(shares, ends, color, col=place)
+            named = {"name": name, "legendgroup": name, "showlegend": place == 1, "col": place}
+            named |= {"hover": f"{name}<br>%{{x:.0f}} % of the words<br>P %{{y:.3f}}"}
+            figure.add_scatter(x=shares, y=values, stroke=(color, 2.2, dash), dots=(color, 5), **named)
     figure.update_xaxes(title="share of the words, %", range=[-2, 102], nticks=6)
     figure.update_yaxes(range=[0, 1.03], nticks=6)
     figure.update_yaxes(row=1, col=1, title="P of the answer, mean")
     legend = {"orientation": "h", "x": 0, "y": 1.12, "yanchor": "bottom", "font": {"color": t.ink}}
-    figure.update_layout(showlegend=True, legend=legend, margin={"t": size(70)})
+    figure.update_layout(showlegend=True, legend=legend, margin={"t": look.scale_size(70)})
     return figure.build_figure()
 
 

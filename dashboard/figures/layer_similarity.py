@@ -27,8 +27,7 @@ class SimilarLayers:
         return pd.DataFrame(self.found.values, columns=list(self.found.second)).assign(layer=self.found.first)
 
 
-def read_similarity(source: Source) -> SimilarLayers:
-    """Read the CKA of the first two compared runs; NotAvailable: no second run, or layers that were not read."""
+def _read_similarity(source: Source) -> SimilarLayers:
     if not source.others:
         raise NotAvailable("it is of two runs: name another with --against")
     runs = source.record.run, source.others[0].run
@@ -37,8 +36,7 @@ def read_similarity(source: Source) -> SimilarLayers:
     return SimilarLayers((first, second), compare_layers(here, other))
 
 
-def draw_similarity(shown: SimilarLayers, look: Look) -> go.Figure:
-    """Draw a cell for each pair of layers, darker for more alike."""
+def _draw_similarity(shown: SimilarLayers, look: Look) -> go.Figure:
     t, found, size = look.tokens, shown.found, look.scale_size
     figure = go.Figure(layout={"template": build_template(look)})
     figure.add_heatmap(
@@ -78,8 +76,8 @@ CKA = Figure(
     "cka",
     "compare",
     "Similar layers",
-    read_similarity,
-    draw_similarity,
+    _read_similarity,
+    _draw_similarity,
     note=lambda shown: f"linear CKA, n = {count(shown.found.rows)}",
     reading=lambda shown: f"1: the same up to rotation and scale. {describe_similarity(shown)}",
     finding=describe_similarity,

@@ -52,9 +52,8 @@ def draw_confidence(
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
     for name, values, color in (("right", right, t.right), ("wrong", wrong, t.wrong)):
-        marker = {"color": color, "line": {"width": 0}}
-        hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
-        figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
+        bar = {"width": 0.92 / BARS, "marker": {"color": color, "line": {"width": 0}}}
+        figure.add_bar(x=middles, y=values, hover=f"%{{x:.2f}}<br>{name}: %{{y}}", **bar)
     decisions.draw_threshold_line(figure, threshold, look)
     corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom", "y": 1}
     for name, values, color, x in (("right", right, t.muted, 0.0), ("wrong", wrong, t.wrong, 0.3)):
@@ -295,27 +294,17 @@ def score_phenomena(decision: Decision, names: Sequence[str], yardstick: dict[st
 
 def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     """Draw the accuracy on each linguistic phenomenon with interval and n; a ring marks the TF-IDF baseline."""
-    t = look.tokens
+    t, sizes = look.tokens, table["n"].tolist()
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
-    line, ends = {"width": look.scale_size(2)}, table[["low", "high"]].to_numpy()
-    ring = {"symbol": "circle-open", "size": look.scale_size(11), "color": t.muted, "line": line}
-    hover = "TF-IDF %{x:.3f}<extra></extra>"
-    figure.add_scatter(x=table["tfidf"], y=names, mode="markers", marker=ring, hovertemplate=hover)
-    figure.add_scatter(
-        x=table["accuracy"],
-        y=names,
-        mode="markers",
-        marker={"size": look.scale_size(10), "color": [t.right if n < FEW else t.accent for n in table["n"]]},
-        error_x=make_whiskers(table["accuracy"], ends, look.scale_size(2), t.accent),
-        customdata=table["n"],
-        hovertemplate="%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}<extra></extra>",
-    )
-    for name, n in zip(names, table["n"], strict=True):
-        figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(int(n)), font={"size": look.scale_size(14)})
-    figure.update_xaxes(title="accuracy, n at the right", range=[0, 1.1], tickvals=TICKS, showgrid=True)
-    figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
-    figure.update_layout(margin={"t": 8})
+    ring = {"dots": (t.muted, 11, "circle-open"), "marker": {"line": {"width": look.scale_size(2)}}}
+    figure.add_scatter(x=table["tfidf"], y=names, hover="TF-IDF %{x:.3f}", **ring)
+    bars = make_whiskers(table["accuracy"], table[["low", "high"]].to_numpy(), look.scale_size(2), t.accent)
+    dots = [t.right if n < FEW else t.accent for n in sizes], 10
+    hover = "%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}"
+    figure.add_scatter(x=table["accuracy"], y=names, dots=dots, error_x=bars, customdata=table["n"], hover=hover)
+    decisions.format_rows(figure, "accuracy", names, sizes, look)
+    figure.update_xaxes(range=[0, 1.1])
     return figure.build_figure()
 
 
@@ -394,8 +383,7 @@ PHENOMENA = Figure(
 )
 
 
-def get_first_metric(measured: Evaluated) -> str:
-    """Return the metric that compares the values of a data column: accuracy for single-label data, else macro F1."""
+def _get_first_metric(measured: Evaluated) -> str:
     return "accuracy" if measured["task"] == "single" else "f1_macro"
 
 
@@ -427,7 +415,7 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
 
 def build_value_table(measured: Evaluated) -> pd.DataFrame:
     """Return a table of accuracy or macro F1 for each value of the data column that splits the evaluated rows."""
-    by, name = measured["by"], get_first_metric(measured)
+    by, name = measured["by"], _get_first_metric(measured)
     rows = [(each["value"], each["n"], *results.find_metric(each, name)) for each in by["values"]]
     return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
 
@@ -475,7 +463,7 @@ ELSEWHERE_VALUES = Figure[Evaluated](
     lambda measured, look: DataTable(
         build_value_table(measured),
         _NUMBERS
-        | {"value": TableColumn(DEFINED[get_first_metric(measured)].choose_title(measured["task"]), decimals=3)},
+        | {"value": TableColumn(DEFINED[_get_first_metric(measured)].choose_title(measured["task"]), decimals=3)},
         narrow=True,
     ),
     note=_describe_size,

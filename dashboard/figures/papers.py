@@ -140,14 +140,12 @@ def _write_verdict(row: Row) -> TextCell:
     return TextCell(describe_verdict(row), strong=row["verdict"] in (AGREES, DIFFERS, BETTER), title=row["reason"])
 
 
-def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
-    """Build the table of reported numbers, our means, and their differences with intervals."""
+def _build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
     rows = [{**row, "id": str(at), "ends": row["interval"] or (None, None)} for at, row in enumerate(shown.rows)]
     several = len({row["dataset"] for row in rows}) > 1
     first = next((row["id"] for row in rows if row["verdict"] == BASELINE), "")
 
     def write_name(row: Row) -> TextCell:
-        """Return the name of a row, with its data set if the table has several."""
         name, _, small = row["row"].partition(" (") if row["verdict"] == BASELINE else (row["row"], "", "")
         small = row["dataset"] if several and row["dataset"] != row["row"] else small.rstrip(")")
         return TextCell(re.sub(r"(?<=[\[(])-", MINUS, name), small=small)
@@ -192,7 +190,7 @@ DIFFERENCES = Figure(
     "papers",
     lambda shown: shown.title,
     _read_table,
-    lambda shown, look: build_component(build_difference_table(shown, look.tokens).marks, look),
+    lambda shown, look: build_component(_build_difference_table(shown, look.tokens).marks, look),
     note=PaperTable.describe,
     reading="Pink: interval excludes 0. Teal: within ± 1.5. Ring: neither, or one seed.",
     finding=lambda shown: summarize_results(shown.rows),
@@ -200,7 +198,7 @@ DIFFERENCES = Figure(
     "of testing: *better than the paper allows* (one-sided, 5 %: look for a leak or an easier protocol), *differs* "
     "(the interval excludes 0), *agrees* (it lies within ± 1.5), *inconclusive*. Points are hundredths of a share, "
     "silhouette or λ.",
-    tables=lambda shown: {"Table": build_difference_table(shown, Look().tokens).frame},
+    tables=lambda shown: {"Table": _build_difference_table(shown, Look().tokens).frame},
 )
 
 
@@ -215,32 +213,23 @@ def list_results(shown: PaperTable) -> list[Row]:
 
 
 def _draw_results(shown: PaperTable, look: Look) -> go.Figure:
-    """Draw a bar of ours and a hatched one of the reported number for each row; next to them boxes of our runs."""
     t, rows, size = look.tokens, list_results(shown), look.scale_size
     boxed = [row for row in rows if len(row["values"]) >= BOXED]
     titles = ["ours (filled) and reported", *(["runs of ours, and reported (diamond)"] if boxed else [])]
     figure = Panels(look, [titles], height=max(220, 60 * len(rows) + 90), shared_yaxes=True, horizontal_spacing=0.04)
     ends = [(row["ours"] - (row["sd"] or 0), row["ours"] + (row["sd"] or 0)) for row in rows]
     hatched = {"shape": "/", "fgcolor": t.muted, "bgcolor": t.paper, "size": 7}
-    bars: dict[str, dict[str, Any]] = {
-        "ours": {
-            "marker": {"color": t.accent},
-            "error_x": make_whiskers([row["ours"] for row in rows], ends, size(1.6), t.ink),
-        },
-        "reported": {"marker": {"color": t.muted, "pattern": hatched}},
-    }
-    for name, bar in bars.items():
-        bar |= {"x": [row[name] for row in rows], "y": [escape_text(row["row"]) for row in rows], "orientation": "h"}
+    whiskers = {"error_x": make_whiskers([row["ours"] for row in rows], ends, size(1.6), t.ink)}
+    for name, marker in {"ours": {"color": t.accent}, "reported": {"color": t.muted, "pattern": hatched}}.items():
+        bar = {"x": [row[name] for row in rows], "y": [escape_text(row["row"]) for row in rows], "orientation": "h"}
         bar |= {"text": [f"{name} {_write_value(row, name)}" for row in rows], "textposition": "none"}
-        figure.add_bar(**bar, hovertemplate="%{y}: %{text}<extra></extra>")
+        figure.add_bar(**bar, marker=marker, hover="%{y}: %{text}", **whiskers if name == "ours" else {})
     dots = {"boxpoints": "all", "jitter": 0.5, "pointpos": 0, "marker": {"color": t.ink, "size": size(5)}}
     dots |= {"line": {"color": t.accent, "width": size(1.6)}, "fillcolor": blend_colors(t.paper, t.accent, 0.2)}
-    diamond: dict[str, Any] = {"marker": {"symbol": SYMBOLS[1], "size": size(11), "color": t.wrong}, "mode": "markers"}
     for row in boxed:
-        own: dict[str, Any] = {"x": row["values"], "y": [escape_text(row["row"])] * len(row["values"]), **dots}
-        figure.add_box(col=2, orientation="h", **own)
-        diamond |= {"x": [row["reported"]], "y": own["y"][:1]}
-        figure.add_scatter(col=2, hovertemplate=f"reported {_write_value(row, 'reported')}<extra></extra>", **diamond)
+        y, hover = [escape_text(row["row"])] * len(row["values"]), f"reported {_write_value(row, 'reported')}"
+        figure.add_box(col=2, orientation="h", x=row["values"], y=y, **dots)
+        figure.add_scatter(col=2, x=[row["reported"]], y=y[:1], dots=(t.wrong, 11, SYMBOLS[1]), hover=hover)
     unit = rows[0]["unit"]
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
     figure.update_xaxes(title=f"{name_metric(shown.metric)}{unit and f', {unit}'}", showgrid=True)
@@ -270,7 +259,6 @@ RESULTS = Figure(
 
 
 def _draw_confusion(shown: PaperTable, look: Look) -> go.Figure:
-    """Draw the confusion matrix that the paper reports, with our share of each true class below."""
     t, names = look.tokens, ("negative", "positive")
     rates = {row["metric"]: row for row in shown.table["rows"] if row["reported"] is not None}
 
@@ -327,15 +315,13 @@ def _read_effect(source: Source) -> dict[str, Any]:
 
 
 def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
-    """Draw the mean of each way to learn and read with its interval, and a small dot per seed below."""
-    t, size, ways = look.tokens, look.scale_size, found["ways"]
+    t, ways = look.tokens, found["ways"]
     figure, means = Panels(look, [[""]], height=100 + 60 * len(ways)), [way["mean"] for way in ways]
-    whiskers = make_whiskers(means, [way["interval"] for way in ways], size(1.8), t.accent)
+    whiskers = make_whiskers(means, [way["interval"] for way in ways], look.scale_size(1.8), t.accent)
     dots = [(value, at + 0.22) for at, way in enumerate(ways) for value in way["values"]]
     x, y = zip(*dots, strict=True)
-    more: dict[str, Any] = {"mode": "markers", "hovertemplate": "%{x:.2f} %<extra></extra>"}
-    figure.add_scatter(x=means, y=[0, 1, 2], error_x=whiskers, marker={"color": t.accent, "size": size(11)}, **more)
-    figure.add_scatter(x=x, y=y, marker={"color": t.muted, "size": size(6)}, **more)
+    figure.add_scatter(x=means, y=[0, 1, 2], error_x=whiskers, dots=(t.accent, 11), hover="%{x:.2f} %")
+    figure.add_scatter(x=x, y=y, dots=(t.muted, 6), hover="%{x:.2f} %")
     figure.update_xaxes(title="accuracy, %", showgrid=True)
     figure.update_yaxes(tickvals=[0, 1, 2], ticktext=[way["way"] for way in ways], range=[2.5, -0.5])
     return figure.build_figure()

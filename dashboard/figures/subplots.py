@@ -12,16 +12,18 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dashboard.figures.theme import Look, build_template
+from dashboard.figures.theme import Look, build_template, spread_labels
 
 LARGE_CELLS = 4  # a matrix with fewer rows has large cells
+Style = tuple[()] | tuple[Any, float] | tuple[Any, float, Any]
+"""Colour of lines or points (None: the trace's own), width or size before it is scaled, and dash or symbol."""
 
 
 class Panels:
     """Grid of chart panels, each with its title at its top left corner."""
 
     def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
-        self.rows, self.columns = len(titles), len(titles[0])
+        self.look, self.rows, self.columns = look, len(titles), len(titles[0])
         self.traces: list[dict[str, Any]] = []
         self.annotations: list[dict[str, Any]] = []
         self.shapes: list[dict[str, Any]] = []
@@ -39,12 +41,32 @@ class Panels:
                 if title:
                     self.add_annotation(row=row, col=column, **corner, text=title)
 
-    def add_scatter(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """Add a trace of points or lines to a chart panel."""
+    def add_scatter(self, *, row: int = 1, col: int = 1, stroke: Style = (), dots: Style = (), **trace: Any) -> None:
+        """Add lines of the style `stroke`, points of the style `dots`, or both; `hover`: what their label says."""
+        if stroke or dots:
+            trace = {"mode": "+".join(["lines"] * bool(stroke) + ["markers"] * bool(dots)), **trace}
+        for name, style, keys in (("line", stroke, ("width", "dash")), ("marker", dots, ("size", "symbol"))):
+            if style:
+                color, size, *kind = style
+                drawn = ({} if color is None else {"color": color}) | {keys[0]: self.look.scale_size(size)}
+                trace[name] = drawn | dict(zip(keys[1:], kind, strict=False)) | trace.get(name, {})
         self._add_trace("scatter", row, col, trace)
 
+    def add_band(self, x: Sequence[float], ends: Sequence[Sequence[float]], color: str, *, col: int = 1) -> None:
+        """Fill the area between two lines over the same x (`ends`: lower and upper) with a pale colour."""
+        low, high = (list(each) for each in ends)
+        area = {"mode": "none", "fill": "toself", "fillcolor": color, "opacity": 0.16, "hoverinfo": "skip"}
+        self.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], col=col, showlegend=False, **area)
+
+    def add_end_labels(self, ends: Sequence[tuple[str, float, str]], gap: float, **place: Any) -> None:
+        """Write the names of lines at their ends, as (name, height, colour), moved apart so that none overlap."""
+        heights = spread_labels([height for _, height, _ in ends], gap)
+        for (name, _, color), height in zip(ends, heights, strict=True):
+            style = {"xanchor": "left", "font": {"color": color}, **place}
+            self.add_annotation(y=height, text=name, **style)
+
     def add_bar(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """Add a trace of bars to a chart panel."""
+        """Add a trace of bars to a chart panel; `hover`: what their label says."""
         self._add_trace("bar", row, col, trace)
 
     def add_box(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
@@ -94,7 +116,8 @@ class Panels:
 
     def _add_trace(self, kind: str, row: int, col: int, trace: dict[str, Any]) -> None:
         number = self._number_axis(row, col)
-        self.traces.append({"type": kind, "xaxis": f"x{number}", "yaxis": f"y{number}", **trace})
+        hover = {"hovertemplate": f"{trace.pop('hover')}<extra></extra>"} if "hover" in trace else {}
+        self.traces.append({"type": kind, "xaxis": f"x{number}", "yaxis": f"y{number}", **hover, **trace})
 
     def _update_axes(self, letter: str, row: int, col: int, axis: dict[str, Any]) -> None:
         for each in [row] if row else range(1, self.rows + 1):
@@ -168,7 +191,7 @@ def draw_bar_matrix(
         constraintext="none",
         textfont={"size": look.scale_size(18 if few else 14), "color": t.ink},
         hovertext=[hover(i, j) for i, j in cells],
-        hovertemplate="%{hovertext}<extra></extra>",
+        hover="%{hovertext}",
         selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
         unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
     )

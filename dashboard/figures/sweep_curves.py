@@ -11,53 +11,40 @@ from core.runs.sweep_curves import ROWS
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
-from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+from dashboard.figures.theme import SYMBOLS, Look
 
 
 def draw_curves(shown: dict[str, Any], look: Look) -> go.Figure:
     """Draw a metric over a setting: per model the mean of its runs with its standard deviation, and TF-IDF dashed."""
-    t, size, curves = look.tokens, look.scale_size, shown["curves"]
+    t, curves = look.tokens, shown["curves"]
     figure = Panels(look, [[""]], height=380)
     ends: list[tuple[str, float, str]] = []
     for place, curve in enumerate(curves):
         color = t.categories[place % len(t.categories)]
         points = curve["points"]
-        x, mean = ([point[key] for point in points] for key in ("x", "mean"))
-        low, high = ([each["mean"] + sign * (each["deviation"] or 0.0) for each in points] for sign in (-1, 1))
-        band: dict[str, Any] = {"fill": "toself", "fillcolor": color, "opacity": 0.16, "line": {"width": 0}}
-        figure.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], mode="lines", hoverinfo="skip", **band)
-        figure.add_scatter(
-            x=x,
-            y=mean,
-            mode="lines+markers",
-            line={"color": color, "width": size(2.4)},
-            marker={"size": size(8), "symbol": SYMBOLS[place % len(SYMBOLS)]},
-            customdata=[point["n"] for point in points],
-            hovertemplate=f"{escape_text(curve['label'])}: %{{y:.3f}}, n = %{{customdata}}<extra></extra>",
-        )
-        ends.append((curve["label"], mean[-1], color))
+        x, mean, many = ([point[key] for point in points] for key in ("x", "mean", "n"))
+        ranges = [[each["mean"] + sign * (each["deviation"] or 0.0) for each in points] for sign in (-1, 1)]
+        figure.add_band(x, ranges, color)
+        own: dict[str, Any] = {"stroke": (color, 2.4), "dots": (None, 8, SYMBOLS[place % len(SYMBOLS)])}
+        own |= {"customdata": many, "hover": f"{escape_text(curve['label'])}: %{{y:.3f}}, n = %{{customdata}}"}
+        figure.add_scatter(x=x, y=mean, **own)
+        ends.append((escape_text(curve["label"]), mean[-1], color))
     if tfidf := shown["yardstick"]:
         x, y = ([each[key] for each in tfidf] for key in ("x", "mean"))
-        dashed = {"color": t.ink, "dash": "dash", "width": size(1.6)}
-        figure.add_scatter(x=x, y=y, mode="lines", line=dashed, hovertemplate="TF-IDF %{y:.3f}<extra></extra>")
+        figure.add_scatter(x=x, y=y, stroke=(t.ink, 1.6, "dash"), hover="TF-IDF %{y:.3f}")
         ends.append(("TF-IDF", tfidf[-1]["mean"], t.ink))
     every = [point["mean"] for curve in curves for point in curve["points"]] + [each["mean"] for each in tfidf]
-    gap = 0.07 * (max(every) - min(every) or 1.0)
-    for (label, _, color), height in zip(ends, spread_labels([value for _, value, _ in ends], gap), strict=True):
-        font = {"color": color, "size": size(14.5)}
-        beside: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
-        figure.add_annotation(y=height, **beside, text=escape_text(label), font=font)
+    figure.add_end_labels(ends, 0.07 * (max(every) - min(every) or 1.0), x=1, xref="x domain", xshift=8)
     ticks = sorted({point["x"] for curve in curves for point in curve["points"]})
     kind = "log" if shown["logarithmic"] else "linear"
     names = [f"{x:,.6g}".replace(",", "\u202f") for x in ticks]
-    figure.update_xaxes(title=escape_text(name_setting(shown["setting"])), type=kind, tickvals=ticks, ticktext=names)
+    figure.update_xaxes(title=escape_text(_name_setting(shown["setting"])), type=kind, tickvals=ticks, ticktext=names)
     figure.update_yaxes(title=escape_text(format_title(shown["metric"])), tickformat=".2f")
-    figure.update_layout(margin={"t": 12, "r": size(190)})
+    figure.update_layout(margin={"t": 12, "r": look.scale_size(190)})
     return figure.build_figure()
 
 
-def name_setting(setting: str) -> str:
-    """Return the words for a setting on an axis, such as `training rows` for `data.limit`."""
+def _name_setting(setting: str) -> str:
     return "training rows" if setting == ROWS else SETTINGS[setting].label
 
 
@@ -71,7 +58,7 @@ def describe_fits(shown: dict[str, Any]) -> str:
 CURVES = Figure[dict[str, Any]](
     "sweep-curves",
     "sweeps",
-    lambda shown: f"{format_title(shown['metric'])} by {name_setting(shown['setting'])}",
+    lambda shown: f"{format_title(shown['metric'])} by {_name_setting(shown['setting'])}",
     None,
     draw_curves,
     reading="Line: mean of runs. Band: ± standard deviation. Dashed: TF-IDF.",

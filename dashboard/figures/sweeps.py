@@ -135,32 +135,18 @@ def draw_members(shown: Members, look: Look) -> go.Figure:
     t, size, cells = look.tokens, look.scale_size, shown.cells
     figure = Panels(look, [[""]], height=64 + (20 if look.projector else 34) * len(cells))
     places = list(range(len(cells)))
-    known = [(place, cell.yardstick) for place, cell in enumerate(cells) if cell.yardstick is not None]
-    figure.add_scatter(
-        x=[value for _, value in known],
-        y=[place for place, _ in known],
-        mode="markers",
-        marker={"symbol": "circle-open", "size": size(13), "color": t.ink, "line": {"width": size(1.6)}},
-        hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
-    )
+    known = [(cell.yardstick, place) for place, cell in enumerate(cells) if cell.yardstick is not None]
+    ring = {"dots": (t.ink, 13, "circle-open"), "marker": {"line": {"width": size(1.6)}}}
+    x, y = ([each[at] for each in known] for at in (0, 1))
+    figure.add_scatter(x=x, y=y, hover="TF-IDF %{x:.3f}", **ring)
     spread = {"array": [cell.deviation or 0 for cell in cells], "color": t.accent, "thickness": size(1.8), "width": 0}
-    figure.add_scatter(
-        x=[cell.mean for cell in cells],
-        y=places,
-        mode="markers",
-        marker={"size": size(11), "color": t.accent},
-        error_x=spread,
-        customdata=[[_format_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells],
-        hovertemplate="mean %{customdata[0]}<br>n = %{customdata[1]}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=[value for cell in cells for value in cell.values],
-        y=[place for place, cell in enumerate(cells) for _ in cell.values],
-        mode="markers",
-        marker={"size": size(6), "color": t.muted, "line": {"width": 1, "color": t.paper}},
-        customdata=[escape_text(run) for cell in cells for run in cell.runs],
-        hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
-    )
+    means: dict[str, Any] = {"x": [cell.mean for cell in cells], "y": places, "error_x": spread}
+    means |= {"customdata": [[_format_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells]}
+    figure.add_scatter(dots=(t.accent, 11), hover="mean %{customdata[0]}<br>n = %{customdata[1]}", **means)
+    runs = [(place, *each) for place, cell in enumerate(cells) for each in zip(cell.values, cell.runs, strict=True)]
+    y, x, names = ([each[at] for each in runs] for at in (0, 1, 2))
+    single = {"dots": (t.muted, 6), "marker": {"line": {"width": 1, "color": t.paper}}}
+    figure.add_scatter(x=x, y=y, customdata=[*map(escape_text, names)], hover="%{customdata}: %{x:.3f}", **single)
     names = [escape_text(clip_text(cell.label, LONGEST)) for cell in cells]
     figure.update_xaxes(title=escape_text(shown.metric), showgrid=True, tickformat=".3f", nticks=8)
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(cells) - 0.5, -0.5], tickfont={"color": t.ink})

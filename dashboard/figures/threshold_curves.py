@@ -116,27 +116,15 @@ def _draw_curves(
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         color = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
-        name = escape_text(curve.name)
+        name, said = escape_text(curve.name), f"{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}"
         if curve.band is not None:
-            area: dict[str, Any] = {"mode": "none", "fill": "toself", "fillcolor": color, "opacity": 0.16}
-            x, y = [*curve.band.x, *curve.band.x[::-1]], [*curve.band.high, *curve.band.low[::-1]]
-            figure.add_scatter(x=x, y=y, **area, hoverinfo="skip")
-        figure.add_scatter(
-            x=curve.x,
-            y=curve.y,
-            mode="lines",
-            line={"color": color, "width": look.scale_size(3 if len(curves) == 1 else 2.4)},
-            hovertemplate=f"{name}<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
-        )
-        figure.add_annotation(
-            x=1 if names_at == "right" else 0,
-            y=0.04 + gap * (len(curves) - 1 - i),
-            xanchor=names_at,
-            text=f"{name} <b>{number(curve.area)}</b>",
-            font={"color": color},
-        )
+            figure.add_band(curve.band.x, (curve.band.low, curve.band.high), color)
+        width = 3 if len(curves) == 1 else 2.4
+        figure.add_scatter(x=curve.x, y=curve.y, stroke=(color, width), hover=f"{name}<br>{said}")
+        place = {"x": 1 if names_at == "right" else 0, "y": 0.04 + gap * (len(curves) - 1 - i), "xanchor": names_at}
+        figure.add_annotation(**place, text=f"{name} <b>{number(curve.area)}</b>", font={"color": color})
         if curve.at is not None:
-            draw_threshold_ring(figure, curve.at, f"{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}", look)
+            draw_threshold_ring(figure, curve.at, said, look)
     figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title=axes[1], range=[-0.02, 1.03], tickvals=TICKS)
     figure.update_layout(margin={"t": 8})
@@ -247,7 +235,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         marker={"color": colors, "cornerradius": 3},
         error_y=make_whiskers(shares, [each.interval for each in bins], look.scale_size(1.4), t.ink),
         customdata=[[number(each.claimed), count(each.n)] for each in bins],
-        hovertemplate="predicted %{customdata[0]}<br>observed %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
+        hover="predicted %{customdata[0]}<br>observed %{y:.3f}<br>n = %{customdata[1]}",
     )
     draw_dotted_line(figure, (0, 1), look)
     for each in bins:
@@ -358,10 +346,9 @@ def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     for split, curve in costs.curves.items():
-        color, width = (t.accent, 3) if split == costs.split else (t.right, 2)
-        hover = f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>"
-        line = {"color": color, "width": look.scale_size(width)}
-        figure.add_scatter(x=THRESHOLDS, y=curve, mode="lines", line=line, hovertemplate=hover)
+        stroke = (t.accent, 3) if split == costs.split else (t.right, 2)
+        hover = f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}"
+        figure.add_scatter(x=THRESHOLDS, y=curve, stroke=stroke, hover=hover)
     at, ends = (costs.threshold, costs.here["cost"]), costs.here["interval"]
     low, high = ends or (at[1], at[1])
     whisker = make_whiskers([at[1]], [(low, high)], look.scale_size(1.4), t.ink)

@@ -130,8 +130,7 @@ def _has_outcome(found: Sequence[SpanMatch], outcome: str, kind: str) -> bool:
     return any(each.outcome != "right" if outcome == ANY_ERROR else each.outcome == outcome for each in of_type)
 
 
-def color_types(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each span type; beyond six types the colours repeat."""
+def _color_types(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
     return {kind: tokens.categories[place % len(tokens.categories)] for place, kind in enumerate(kinds)}
 
 
@@ -155,7 +154,7 @@ def _draw_sentences(shown: FilteredSentences, look: Look) -> Component:
 
 def _build_component(sentences: list[dict[str, Any]], kinds: Sequence[str], look: Look, more: str = "") -> Component:
     t, types = look.tokens, {}
-    for kind, color in color_types(look.tokens, kinds).items():
+    for kind, color in _color_types(look.tokens, kinds).items():
         ground = blend_colors(t.paper, color, TINT)
         types[kind] = {"line": color, "ground": ground, "ink": choose_text_color(t, ground)}
     colors = t.select_colors("ink", "muted", "grid", "wrong", "paper")
@@ -187,16 +186,14 @@ def _build_line(
     return {"who": who, "parts": parts}
 
 
-def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
-    """Return the tagged sentences that match the filter as a table, with the tags of a sentence joined by spaces."""
+def _build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
     table = shown.rows.table.iloc[list(shown.places)]
     ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
     joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
     return table[["row", "text"]].assign(**joined, **{kind: [each[kind] for each in ends] for kind in KINDS})
 
 
-def build_type_table(rows: TaggedRows) -> pd.DataFrame:
-    """Return a row for each span type: precision, recall, F1, and the number of spans with each outcome."""
+def _build_type_table(rows: TaggedRows) -> pd.DataFrame:
     parts = ("precision", "recall", "f1")
     found = [
         {"type": kind, "spans": int(row["support"]), **{part: row[part] for part in parts}}
@@ -208,7 +205,7 @@ def build_type_table(rows: TaggedRows) -> pd.DataFrame:
 
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
     t = look.tokens
-    colors, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
+    colors, table = _color_types(t, rows.kinds), rows.scores.evaluate_types()
     kinds = list(WRONG)[::-1]
     figure = go.Figure()
     for kind in rows.kinds:
@@ -272,8 +269,7 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
     return figure
 
 
-def build_chance_table(said: TaggedText) -> pd.DataFrame:
-    """Return a row for each word of a text: its tag and the probability of every tag; NaN for truncated words."""
+def _build_chance_table(said: TaggedText) -> pd.DataFrame:
     return pd.DataFrame({"word": said.words, "tag": said.tags, **dict(zip(said.classes, said.chances.T, strict=True))})
 
 
@@ -288,7 +284,7 @@ TAG_SENTENCES = Figure(
     how=f"{_MEASURE} Of the others, spans of the same words are *wrong type*, and spans with a word in common *wrong "
     "border*; a label without a prediction is *missed*, a prediction without a label *spurious*.",
     options=(OUTCOME, TYPE, SEARCH),
-    tables=lambda shown: {"Sentences": build_sentence_table(shown)},
+    tables=lambda shown: {"Sentences": _build_sentence_table(shown)},
 )
 TAG_TYPES = Figure(
     "tag-types",
@@ -296,7 +292,7 @@ TAG_TYPES = Figure(
     "Per type",
     read_tagged_rows,
     lambda rows, look: DataTable(
-        build_type_table(rows),
+        _build_type_table(rows),
         {
             "type": TableColumn("Type"),
             "spans": TableColumn("Spans", "Labelled spans"),
@@ -309,7 +305,7 @@ TAG_TYPES = Figure(
     note=lambda rows: f"{count(rows.labeled)} spans in {count(len(rows.table))} sentences",
     reading="A span with a wrong type counts for its label's type.",
     how=f"{_MEASURE} Precision, recall and F1 are as in conlleval and seqeval.",
-    tables=lambda rows: {"Types": build_type_table(rows)},
+    tables=lambda rows: {"Types": _build_type_table(rows)},
     sizes=lambda rows: {kind: int(row["support"]) for kind, row in rows.scores.evaluate_types().items()},
 )
 TAG_ERRORS = Figure(
@@ -320,7 +316,7 @@ TAG_ERRORS = Figure(
     _draw_errors,
     note=lambda rows: f"{count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
     reading="Each colour is a type of span.",
-    tables=lambda rows: {"Errors by kind": build_type_table(rows)[["type", *WRONG]]},
+    tables=lambda rows: {"Errors by kind": _build_type_table(rows)[["type", *WRONG]]},
 )
 TAG_TYPED = Figure(
     "tag-typed",
@@ -339,5 +335,5 @@ TAG_CHANCES = Figure(
     note=lambda typed: f"{count(len(typed.words))} words",
     reading="Stronger colour: more likely. Empty column: the model did not read the word.",
     how="Softmax over the tags at the first token of each word; words are separated by blanks.",
-    tables=lambda typed: {"Probabilities": build_chance_table(typed)},
+    tables=lambda typed: {"Probabilities": _build_chance_table(typed)},
 )

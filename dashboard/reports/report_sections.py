@@ -143,7 +143,6 @@ def _write_absent_data(record: RunRecord, judged: PredictionTable, why: str) -> 
 
 
 def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str:
-    """Write the tables and charts of a data set's splits and classes as HTML, as on the Data page."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
         rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
         words = "A report does not count lengths and repeats of so many texts; the page Data shows them."
@@ -214,7 +213,6 @@ def _write_authors(coded: Annotations, keys: Sequence[str]) -> str:
 
 
 def _write_kappa(coded: Annotations, keys: Sequence[str]) -> str:
-    """Write an HTML table of Cohen's κ (agreement) for each two annotators who coded some of the same sentences."""
     rows = []
     for first, second in combinations(coded.authors, 2):
         pair = compare_authors(coded, first, second, keys)

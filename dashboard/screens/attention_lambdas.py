@@ -14,8 +14,8 @@ from dashboard.data import data
 from dashboard.figures.attention import has_subtraction
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import COURSE, FINAL, SCALE, SHARES, find_other_seeds, has_lambda
+from dashboard.figures.part_importance import EFFECTS_OF_PARTS
 from dashboard.figures.results import choose_default_run
-from dashboard.figures.split_attention import EFFECTS_OF_PARTS
 from dashboard.figures.token_values import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
 from dashboard.widgets.export import Table
 from dashboard.widgets.figure import show

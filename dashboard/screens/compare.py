@@ -185,7 +185,7 @@ def _show_models(source: Source) -> dict[str, Table]:
             show_how("compare", *read, str(MODELS.how), str(PAIRS.how))
     with summary:
         messages.show_summary(pairs.summary, describe_disagreement(shape))
-    show_cell_texts(source, shape)
+    _show_cell_texts(source, shape)
     return {**MODELS.build_tables(models), **PAIRS.build_tables(pairs), **MATRIX.build_tables(shape)}
 
 
@@ -261,8 +261,7 @@ def select_cell(source: Source) -> None:
     selection.choose_keys(shape.answers[0].record, source.split, keys, about, by=state.MATRIX, by_outcome=True)
 
 
-def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
-    """Show the selected sentences, if there are any."""
+def _show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     keys = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
     now = selection.get_selection(record) if (record := get_chosen_run()) else None
     places = {key: row for row, key in enumerate(keys)}

@@ -90,7 +90,6 @@ def show_page() -> None:
 
 
 def _is_raw_file(option: DatasetOption) -> bool:
-    """Return whether the chosen data set is a file whose columns the user has not confirmed yet."""
     return (
         not is_registered(option.id)
         and option.id == option.settings["data.name"]
@@ -215,7 +214,6 @@ def _show_classes(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]
 
 
 def _show_lexicon(dataset: Dataset) -> dict[str, Table]:
-    """Show the share of tokens that VADER does not list, next to the data sets that are always here."""
     others = (data.load_dataset(compose("vanilla", {"data.name": name}).data) for name in ALWAYS)
     rows = {each.name: data.measure_neutral(each) for each in (dataset, *others)}
     shown = [row for each in rows.values() for row in each if row.get("interval")]

@@ -34,7 +34,6 @@ def show_other_texts(shown: RowSelection) -> None:
     key = f"elsewhere-{group.digest}"
 
     def look_at() -> None:
-        """Make the clicked sentence of the table the current one (widget callback)."""
         if rows := state.get_value(key, {}).get("selection", {}).get("rows", []):
             selection.look_at(record, rows[0])
 
@@ -139,7 +138,6 @@ def _carry_place(key: str) -> None:
 
 
 def _change_order(key: str) -> None:
-    """Change the sort order of the sentence list and go to its first sentence (widget callback)."""
     state.set_param(state.ORDER, str((state.get_value(key, {}).get("order") or {}).get("name") or ""))
     state.set_param(state.AT, "")
     state.set_value(state.REDRAW, True)
@@ -153,13 +151,11 @@ def _select_nearly_wrong(shown: RowSelection) -> None:
 
 
 def _store_reports(key: str, shown: RowSelection) -> None:
-    """Store annotation codes and notes that the browser reports, and rerun the affected parts (widget callback)."""
     errors_codes.store_reports(key, shown)
     _rerun_parts()
 
 
 def _add_code(key: str, shown: RowSelection) -> None:
-    """Add the code that the browser reports, and rerun the affected parts (widget callback)."""
     errors_codes.add_code(key, shown)
     _rerun_parts()
 

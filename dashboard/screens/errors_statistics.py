@@ -53,9 +53,9 @@ def list_sections(source: Source, shown: RowSelection, *, tagged: bool) -> dict[
         "Error rates": partial(_show_rates, source, shown),
         "Words": partial(_show_words, shown),
         "Weak slices": partial(_show_slices, shown),
-        "Word clouds": partial(show_outcome_words, source, shown),
-        "Label errors": partial(show_label_errors, source),
-        **({} if source.split == TRAIN else {"Shift": partial(show_shift_section, source, shown)}),
+        "Word clouds": partial(_show_outcome_words, source, shown),
+        "Label errors": partial(_show_label_errors, source),
+        **({} if source.split == TRAIN else {"Shift": partial(_show_shift_section, source, shown)}),
     }
     if list_unplaced("errors", PLACED):
         sections["Others"] = partial(show_others, source, "errors", PLACED, partial(_offer_analysis, source))
@@ -75,7 +75,7 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
             error_rates.GATHERED, found, found.picked, lambda: pick_row(shown, error_rates.GATHERED.name, found.picked)
         )
     with right:
-        pick_other_run(shown)
+        _pick_other_run(shown)
         files = data.check_dropout(source.record, source.split).files
         if files is not None and background_jobs.read_job(files).status != "done":
             offer_analysis(files, "find-unsure", about=True)
@@ -125,8 +125,7 @@ def get_other_run(record: RunRecord, split: str) -> str:
         return ""
 
 
-def pick_other_run(shown: RowSelection) -> None:
-    """Show the menu of runs to compare predictions with, and which error tags could not be computed."""
+def _pick_other_run(shown: RowSelection) -> None:
     there = data.list_other_models(shown.table.record, shown.table.split)
     if there:
         labels = data.name_runs()
@@ -155,8 +154,7 @@ def list_absent(shown: RowSelection, lone: str) -> list[str]:
     return [f"No tag “{', '.join(names)}”: {why}." for why, names in reasons.items()]
 
 
-def show_outcome_words(source: Source, shown: RowSelection) -> Tables:
-    """Show the words that are typical of right and of wrong predictions; return their table for the export."""
+def _show_outcome_words(source: Source, shown: RowSelection) -> Tables:
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick_option(OF_CLASS, source)
@@ -176,8 +174,7 @@ def _pick_cloud_word(shown: RowSelection, found: Outcomes) -> None:
     select_rules(shown, found.list_rules(outcome, words) if words else [filtering.WRONG])
 
 
-def show_shift_section(source: Source, shown: RowSelection) -> Tables:
-    """Show how the split's texts differ from the training texts (dataset shift); return the tables for the export."""
+def _show_shift_section(source: Source, shown: RowSelection) -> Tables:
     try:
         found = SHIFT.read_data(source)
     except NotAvailable:
@@ -212,7 +209,6 @@ def _pick_word(shown: RowSelection) -> None:
 
 
 def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
-    """Show a button that computes the analysis that a figure needs, if the figure needs one."""
     if figure.analysis is not None:
         show_figure_heading(figure)
         offer_analysis(
@@ -225,8 +221,7 @@ ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
 
 
-def show_label_errors(source: Source) -> Tables:
-    """Show the rows of a split whose labels are probably wrong; return their table for the export."""
+def _show_label_errors(source: Source) -> Tables:
     try:
         found = DOUBTED.read_data(source)
     except NotAvailable:

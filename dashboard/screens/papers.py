@@ -63,7 +63,6 @@ def show_page() -> None:
 
 
 def _show_more(shown: PaperTable) -> None:
-    """Show how the protocol differs, and the figures that the table has, if they are unfolded."""
     sections: dict[str, Callable[[], Any]] = {"Differences in protocol": partial(show_caption, shown.table["differs"])}
     for figure, read in ((figures.RESULTS, figures.list_results), (figures.CONFUSION, figures.check_confusion)):
         with contextlib.suppress(NotAvailable):
@@ -92,7 +91,6 @@ def _pick_paper() -> str:
 
 
 def _pick_table(paper: str, found: Sequence[Mapping[str, Any]]) -> PaperTable:
-    """Show menus of the paper's tables and of the table's metrics; return the chosen table."""
     tables = {each["table"]: each for each in found}
     table = tables[_pick("Table", state.TABLE, list(tables), figures.choose_table(found)["table"], paper, 90)]
     metrics = figures.list_metrics(table)

@@ -42,7 +42,6 @@ def show_other_data(record: RunRecord) -> Tables:
 
 
 def _choose_data() -> DataRequest | None:
-    """Show the fields that choose another data set for evaluation; return the request, None until data are chosen."""
     known, typed = access.list_names(here=True), state.get_value("elsewhere-data", None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(

@@ -122,16 +122,16 @@ def _list_sections(
     view = source.view if source.text.strip() else trained
     sections: dict[str, tuple[bool, Callable[[], Mapping[str, Table] | ReadingComparison]]] = {
         "Smallest change": (words, partial(show_counterfactual, source)),
-        "Methods": (words, partial(show_methods, source)),
+        "Methods": (words, partial(_show_methods, source)),
         "Trust": (words, partial(show_faithfulness, source)),
         "All heads": (deep, partial(show_more_maps, source)),
         "Vary λ": (deep and "lambda" in list_capabilities(record.config.model), partial(show_lambdas, source)),
-        "Patching": (deep, partial(show_patching, source)),
-        "Other parts": (words and _has_other_parts(source), partial(show_other_parts, source)),
+        "Patching": (deep, partial(_show_patching, source)),
+        "Other parts": (words and _has_other_parts(source), partial(_show_other_parts, source)),
         "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, trained)),
-        "Mixture": (trained.mix is not None, partial(show_mixture, record, source.edits, trained, view)),
-        "Passages": (is_long(record, source.text), partial(show_passages, record, source.text)),
-        "Negation": (True, partial(show_negation, record, others, source.text)),
+        "Mixture": (trained.mix is not None, partial(_show_mixture, record, source.edits, trained, view)),
+        "Passages": (_is_long(record, source.text), partial(_show_passages, record, source.text)),
+        "Negation": (True, partial(_show_negation, record, others, source.text)),
         "Two models": (True, partial(show_second_run, source, others)),
         SECTION: (get_pinned() is not None, partial(compare_pinned, source, pin)),
         "From papers": (True, show_paper_sentences),
@@ -205,8 +205,7 @@ def _has_other_parts(source: Source) -> bool:
     )
 
 
-def show_other_parts(source: Source) -> Tables:
-    """Show a text's learned numbers and figures of model parts other than attention maps and their weights λ."""
+def _show_other_parts(source: Source) -> Tables:
     table = token_values.build_number_table(token_values.read_view_scalars(source.view))
     if len(table):
         show(
@@ -239,8 +238,7 @@ KEY = "edit-mix"
 ROOMY = 0.55
 
 
-def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> Mapping[str, Table]:
-    """Show side by side the network's and the TF-IDF prediction that a run mixes; return no table."""
+def _show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> Mapping[str, Table]:
     if trained.mix is None or view.mix is None:
         return {}
     about = MIXTURE.format(number(record.temperature, 2))
@@ -274,8 +272,7 @@ TEMPLATE_HELP = f"Choose one or type your own: {PLACE} marks where words go, [no
 INSERT_HELP = "Added one word at a time; with | between pieces, one piece at a time."
 
 
-def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> Tables:
-    """Show how predictions change with the distance of a negation, from a template; return the tables."""
+def _show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> Tables:
     own = [text] if PLACE in text else []
     fitting = {name: other for name, other in others.items() if other.task == record.task}
     with st.container(key="distance", gap="small"):
@@ -341,13 +338,11 @@ ABOUT = (
 NOTE = "Click a passage to read it alone. Undo restores the text."
 
 
-def is_long(record: RunRecord, text: str) -> bool:
-    """Return whether a text is long enough to be split into several passages."""
+def _is_long(record: RunRecord, text: str) -> bool:
     return not record.pairs and len(split_passages(text, MOST_WORDS)) > 1
 
 
-def show_passages(record: RunRecord, text: str) -> Tables:
-    """Show the prediction for each passage of a long text; return the table."""
+def _show_passages(record: RunRecord, text: str) -> Tables:
     import pandas as pd
 
     read = data.predict_passages(record.run, text, MOST_WORDS)
@@ -373,8 +368,7 @@ def _format_prediction(record: RunRecord, chances: np.ndarray) -> str:
     return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
 
 
-def show_methods(source: Source) -> Tables:
-    """Show several attribution methods side by side, for a text with a known word; return their tables."""
+def _show_methods(source: Source) -> Tables:
     tables: Tables = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
@@ -444,8 +438,7 @@ LONGEST = 2_000
 OFFER = "Replace one word: which layer, word and head carry the difference?"
 
 
-def show_patching(source: Source) -> Tables:
-    """Show how predictions change if activations of a text are replaced by a second sentence's; return the table."""
+def _show_patching(source: Source) -> Tables:
     with st.container(key="patching"):
         place = st.container()
         label, example = "Second sentence", "A second sentence with the same number of tokens"

@@ -68,7 +68,6 @@ def _make_view(records: Sequence[RunRecord]) -> StartView:
 
 
 def _make_quiz(record: RunRecord) -> tuple[Quiz, str]:
-    """Return the quiz of a run; where it has no suitable sentences an empty one, and a sentence that says so."""
     try:
         return data.make_quiz(record.run), ""
     except NotAvailable as error:

@@ -100,7 +100,6 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     runs = figures.build_member_frame(whole)
 
     def show_runs() -> None:
-        """Show all runs of the sweep, and the command that trains them."""
         titles = {name: title for title, name in named.items()} | {"cell": "Setting"}
         columns = {name: st.column_config.Column(titles.get(name, name.capitalize())) for name in map(str, runs)}
         show_table(runs.round(4).dropna(axis=1, how="all"), "Runs of this sweep", columns, placeholder=NOTHING)
@@ -221,7 +220,6 @@ def _get_choice(part: str, default: Any) -> Any:
 
 
 def _make_plan() -> Plan:
-    """Return the sweep plan chosen in the form; SentiscopeError if it cannot be trained."""
     grid = parse_grid(str(_get_choice("grid", "")).split())
     for name, values in grid.items():
         for value in values:

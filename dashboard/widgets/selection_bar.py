@@ -248,7 +248,6 @@ def show_sentences(
     marked = {"selection": {"rows": [at], "columns": [], "cells": []}}
 
     def choose_row() -> None:
-        """Make the clicked sentence of the table the current one (widget callback)."""
         if found := state.get_clicked_rows(key):
             look_at(found[0])
 
