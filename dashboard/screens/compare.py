@@ -44,7 +44,6 @@ from dashboard.figures.subplots import find_cell
 from dashboard.widgets import messages
 from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import (
-    show,
     show_bare,
     show_caption,
     show_figure,
@@ -52,9 +51,10 @@ from dashboard.widgets.figure import (
     show_heading,
     show_how,
     show_others,
+    show_with_tables,
 )
 from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, pick_option, read_option
-from dashboard.widgets.runs import get_chosen_run, offer_speed, rank_comparable
+from dashboard.widgets.runs import choose_runs, get_chosen_run, offer_speed, rank_comparable
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
 from dashboard.widgets.selection_bar import mark_cell, show_in_sight, show_inside_button, show_sentences
 from dashboard.widgets.style import get_look, split_page
@@ -131,16 +131,9 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
             state.set_value(state.GONE, (gone, state.get_value(state.COMPARE, None)))
     state.set_initial(state.COMPARE, _list_default_runs(done))
     state.follow_link(state.COMPARE, several=True)
-    labels = data.name_runs()
     with st.popover("Choose runs", key="compared-runs"):
-        names = st.multiselect(
-            "Runs",
-            list(done),
-            key=state.COMPARE,
-            format_func=lambda run: labels[run].full,
-            placeholder="Choose two runs or more",
-            help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
-        )
+        about = "Runs that differ only in seed or fold count as one model. You can also select models on Runs."
+        names = choose_runs("Runs", [*done], state.COMPARE, "Choose two runs or more", about, several=True)
     return [done[name] for name in names if name in done]
 
 
@@ -238,12 +231,11 @@ def _show_maps(source: Source) -> dict[str, Table]:
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
-    shape = COST.read_data(source)  # not cached: new runs and measurements change it
-    show(COST, shape)
+    tables = show_with_tables(COST, COST.read_data(source))  # not cached: new runs and measurements change it
     lacking = [each.run for each in (source.record, *source.others) if data.read_efficiency(each).one is None]
     if lacking:
         offer_speed(lacking, "Measure speed and memory", "measure", icon=":material/timer:")
-    return dict(COST.build_tables(shape))
+    return {**tables}
 
 
 SHOWN = 7

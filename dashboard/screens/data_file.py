@@ -75,12 +75,9 @@ def _make_upload_key() -> str:
 def pick_upload() -> UploadedFile | None:
     """Show a menu with the file uploader; return the file that a user has uploaded."""
     with st.popover("Use your own file", icon=":material/upload:", key="upload-menu"):
-        file = st.file_uploader(
-            "A table with one or two texts and a label in each row",
-            type=access.KINDS,
-            key=_make_upload_key(),
-            help="CSV, TSV, JSON, Excel or Parquet, also as gzip or zip; or one text per line. At most 50 MB",
-        )
+        label = "A table with one or two texts and a label in each row"
+        about = "CSV, TSV, JSON, Excel or Parquet, also as gzip or zip; or one text per line. At most 50 MB"
+        file = st.file_uploader(label, type=access.KINDS, key=_make_upload_key(), help=about)
         show_caption(KEPT)
     return file
 
@@ -169,14 +166,9 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
 def _pick_sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
     if len(first.sheets) < 2:
         return ""
-    chosen = place.selectbox(
-        "Sheet",
-        first.sheets,
-        index=_find_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0,
-        key=f"sheet-{key}",
-        width=150,
-        help="The table to read: a sheet of a workbook, a list of a JSON file, a file of an archive",
-    )
+    about = "The table to read: a sheet of a workbook, a list of a JSON file, a file of an archive"
+    at, key = _find_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0, f"sheet-{key}"
+    chosen = place.selectbox("Sheet", first.sheets, index=at, key=key, width=150, help=about)
     return "" if chosen in (None, first.sheet) else chosen
 
 
@@ -277,13 +269,8 @@ def _find_place(names: list[str], found: str, widget: str) -> int | None:
 def _pick_separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
     if first.task == "single":
         return ""
-    chosen = place.selectbox(
-        "Several labels",
-        [FOUND, *SEPARATORS],
-        key=f"separator-{key}",
-        width=190,
-        help="The character between the labels of one cell; or each cell is one label",
-    )
+    about, key = "The character between the labels of one cell; or each cell is one label", f"separator-{key}"
+    chosen = place.selectbox("Several labels", [FOUND, *SEPARATORS], key=key, width=190, help=about)
     return SEPARATORS.get(chosen or FOUND, "")
 
 

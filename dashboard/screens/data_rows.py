@@ -48,16 +48,9 @@ def show_filters(dataset: Dataset, name: str, bar: DeltaGenerator) -> datasets.F
         split = _pick_filter("Split", list(dataset.splits), state.PART, take)
         label = _pick_filter("Class", dataset.classes, state.CLASS, take)
         phenomenon = _pick_filter("Kind of sentence", named, state.PHENOMENON, take, 210) if named else ""
-        words = st.text_input(
-            "Contains",
-            key=state.FIND,
-            bind="query-params",
-            width=230,
-            placeholder="any text",
-            max_chars=200,
-            on_change=take,
-            help="Texts that contain exactly these characters, in upper or lower case",
-        )
+        look: dict[str, Any] = {"bind": "query-params", "width": 230, "placeholder": "any text", "max_chars": 200}
+        about = "Texts that contain exactly these characters, in upper or lower case"
+        words = st.text_input("Contains", key=state.FIND, on_change=take, help=about, **look)
     filters, record = datasets.Filters(split, label, phenomenon, words or ""), get_chosen_run()
     if record is not None and (why := explain_no_match(record, name, filters) or explain_split(record, filters)):
         show_caption(why)

@@ -41,6 +41,7 @@ from dashboard.widgets.figure import show, show_caption, show_drawing, show_figu
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import pick_option
 from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.selection_bar import show_inside_button
 from dashboard.widgets.style import get_look, split_page
 
@@ -128,18 +129,9 @@ def get_other_run(record: RunRecord, split: str) -> str:
 def _pick_other_run(shown: RowSelection) -> None:
     there = data.list_other_models(shown.table.record, shown.table.split)
     if there:
-        labels = data.name_runs()
         state.follow_link(state.DISAGREE)
-        st.selectbox(
-            "Compare with",
-            there,
-            index=None,
-            key=state.DISAGREE,
-            format_func=lambda run: labels[run].full,
-            width=320,
-            placeholder="Another model",
-            help="Adds a tag for sentences where this run predicts another label. The best on this split comes first",
-        )
+        about = "Adds a tag for sentences where this run predicts another label. The best on this split comes first"
+        choose_runs("Compare with", there, state.DISAGREE, "Another model", about, width=320)
     for said in list_absent(shown, "no model is chosen above" if there else "no other model was evaluated here"):
         show_caption(said)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -135,28 +135,18 @@ def _pick_label(record: RunRecord, view: SentenceView, ought: str, key: str) -> 
     classes = record.classes
     if not ought and len(classes) == 2:
         ought = next(name for name in classes if name != view.label)
-    st.selectbox(
-        "Correct label",
-        classes,
-        index=classes.index(ought) if ought in classes else None,
-        placeholder="Choose a class",
-        key=key,
-        help=f"{data.label_run(record.run)} predicts {escape_label(view.label)}",
-    )
+    at, about = classes.index(ought) if ought in classes else None, escape_label(view.label)
+    look: dict[str, Any] = {"placeholder": "Choose a class", "help": f"{data.label_run(record.run)} predicts {about}"}
+    st.selectbox("Correct label", classes, index=at, key=key, **look)
 
 
 def _pick_labels(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
     limits = map_thresholds(record)
     said = [name for name, chance in view.probabilities.items() if chance > limits[name]]
     true = [name for name in record.classes if name in ought.split(", ")]
-    st.multiselect(
-        "Correct labels",
-        record.classes,
-        default=true if ought else said,
-        placeholder=NOTHING,
-        key=key,
-        help=f"All correct labels; {data.label_run(record.run)} predicts {escape_label(', '.join(said)) or NOTHING}",
-    )
+    about = f"All correct labels; {data.label_run(record.run)} predicts {escape_label(', '.join(said)) or NOTHING}"
+    usual = true if ought else said
+    st.multiselect("Correct labels", record.classes, default=usual, placeholder=NOTHING, key=key, help=about)
 
 
 def _keep_example(record: RunRecord, text: str, key: str) -> None:

@@ -34,6 +34,7 @@ from dashboard.widgets.export import Tables
 from dashboard.widgets.fields import parse_edits
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import show_finding, show_problem
+from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
@@ -67,18 +68,8 @@ def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingC
         show_problem(f"There is no run “{asked}” to compare with", where)
     state.follow_link(state.BESIDE)
     state.drop_stale(state.BESIDE, list(others))
-    labels = data.name_runs()
-    name = st.selectbox(
-        "Second run",
-        list(others),
-        index=None,
-        key=state.BESIDE,
-        format_func=lambda run: labels[run].full,
-        placeholder="Choose a second run" if others else "There is no other run with weights",
-        disabled=not others,
-        help=HELP,
-        width=360,
-    )
+    empty = "Choose a second run" if others else "There is no other run with weights"
+    name = choose_runs("Second run", list(others), state.BESIDE, empty, HELP, disabled=not others, width=360)
     if name is None:
         return ReadingComparison()
     second = Source(others[name], data, text=source.text, choices=get_shared_target(source, others[name]))

@@ -59,6 +59,7 @@ from dashboard.widgets.figure import (
     show_figures,
     show_heading,
     show_others,
+    show_with_tables,
 )
 from dashboard.widgets.messages import as_sentence, escape_label, show_finding, show_problem
 from dashboard.widgets.options import choose_option, read_option, show_sections
@@ -278,34 +279,16 @@ def _show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str
     with st.container(key="distance", gap="small"):
         place = st.container()
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            template = st.selectbox(
-                "Template",
-                [*own, *TEMPLATES],
-                key=state.TEMPLATE,
-                bind="query-params",
-                accept_new_options=True,
-                format_func=lambda name: TEMPLATES.get(name, name),
-                help=TEMPLATE_HELP,
-                width=360,
-            )
-            insert = st.text_input(
-                "Inserted words",
-                FILLER,
-                key=state.INSERT,
-                bind="query-params",
-                max_chars=LONGEST_TEMPLATE,
-                help=INSERT_HELP,
-            )
+            look: dict[str, Any] = {"bind": "query-params", "help": TEMPLATE_HELP, "accept_new_options": True}
+            look |= {"format_func": lambda name: TEMPLATES.get(name, name), "width": 360}
+            template = st.selectbox("Template", [*own, *TEMPLATES], key=state.TEMPLATE, **look)
+            look = {"bind": "query-params", "help": INSERT_HELP, "max_chars": LONGEST_TEMPLATE}
+            insert = st.text_input("Inserted words", FILLER, key=state.INSERT, **look)
         state.keep_valid(state.CURVES, list(fitting))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            chosen = st.multiselect(
-                "Other runs",
-                list(fitting),
-                key=state.CURVES,
-                bind="query-params",
-                max_selections=MOST,
-                placeholder="Choose runs" if fitting else "There is no other run of this kind",
-            )
+            hint = "Choose runs" if fitting else "There is no other run of this kind"
+            look = {"bind": "query-params", "max_selections": MOST, "placeholder": hint}
+            chosen = st.multiselect("Other runs", list(fitting), key=state.CURVES, **look)
             source = Source(record, data, others=[fitting[name] for name in chosen], text=template or "")
             if OF.has_choices(source):
                 choose_option(OF, source)
@@ -321,10 +304,10 @@ def _show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str
                 show_heading(REACH, "distance")
                 show_problem("This template cannot be read", str(error))
                 return {}
-            show(DISTANCE, shape)
+            tables = show_with_tables(DISTANCE, shape)
             for note in shape.notes:
                 show_caption(note)
-    return DISTANCE.build_tables(shape)
+    return tables
 
 
 MOST_WORDS = 40
@@ -378,8 +361,7 @@ def _show_methods(source: Source) -> Tables:
         if not known.whole:
             if known.found is not None:
                 shown = MethodComparison(source.record, known.found, bool(source.edits))
-                show(METHODS, shown)
-                tables = METHODS.build_tables(shown)
+                tables = show_with_tables(METHODS, shown)
             choose_option(EXTENT, source)
             return tables
         left, right = split_page("methods", [6, 5])
@@ -402,20 +384,13 @@ def show_faithfulness(source: Source) -> Tables:
         if found is None:
             show_heading(str(BELIEF.title), "belief", about=HOW)
         else:
-            tables |= _show_fresh(source, BELIEF)
+            tables |= show_with_tables(BELIEF, BELIEF.read_data(source))  # not cached: it may be measured again
         measured = set() if found is None else {each.method for each in found.methods}
         _offer_measurement(source, measured)
         if found is not None:
             choose_option(METHOD, source)
-            tables |= _show_fresh(source, ALONG)
+            tables |= show_with_tables(ALONG, ALONG.read_data(source))
     return tables
-
-
-def _show_fresh(source: Source, figure: Figure[Any]) -> Tables:
-    """Show a figure of a background job's result files, drawn again each time; return its tables."""
-    shape = figure.read_data(source)
-    show(figure, shape)
-    return figure.build_tables(shape)
 
 
 def _offer_measurement(source: Source, measured: set[str]) -> None:

@@ -59,6 +59,15 @@ def pick_run() -> None:
             st.html(f'<p class="s-name">{escape(names[run].full)}</p>')
 
 
+def choose_runs(
+    label: str, runs: Sequence[str], key: str, empty: str, about: str, *, several: bool = False, **look: Any
+) -> Any:
+    """Show a menu of runs under their names for people; `empty` is shown without a choice, `about` is its help."""
+    names = data.name_runs()
+    look |= {"key": key, "placeholder": empty, "help": about, "format_func": lambda run: names[run].full}
+    return st.multiselect(label, runs, **look) if several else st.selectbox(label, runs, index=None, **look)
+
+
 def offer_speed(runs: Sequence[str], label: str, key: str, **look: Any) -> None:
     """Show a button that measures the prediction time of runs, or the progress of the measurement."""
     speeds = {f"speed-{run}": Speed.from_run(data.store(), run) for run in runs}
