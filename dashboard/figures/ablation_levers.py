@@ -349,12 +349,7 @@ def build_part_table(shown: Levers) -> pd.DataFrame:
     return table.assign(head=table["head"] + 1, token=table["token"] + 1)
 
 
-LEVERS = Figure(
-    "levers",
-    "sentence",
-    "Effect of each part",
-    _read_levers,
-    _draw_levers,
+LEVERS = Figure("levers", "sentence", "Effect of each part", _read_levers, _draw_levers).add_details(
     note=lambda shown: (
         f"towards {shown.parts.target}"
         + (", compared with their mean" if shown.mean else "")

@@ -36,12 +36,9 @@ def _draw_growth(found: dict[str, Any], look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-GROWTH = Figure[dict[str, Any]](
-    "attention-growth",
-    "papers",
-    "Speed by length",
-    lambda source: read_speed(),
-    _draw_growth,
+GROWTH = Figure("attention-growth", "papers", "Speed by length").add_details(
+    read=lambda source: read_speed(),
+    draw=_draw_growth,
     note=lambda found: f"{found['processor']}, {found['threads']} threads; slopes from 1\u202f024 tokens",
     reading="One text through SentiFormer, sparse or full attention. Dashed: pairs saved.",
     how="Random weights and tokens, median of passes: `sentiscope efficiency`. PyTorch's fused attention keeps no map "

@@ -151,12 +151,11 @@ def _write_grid_reading(shown: HeadMaps) -> str:
     return f"Attention from rows to columns. Stronger colour = more.{shown.sign}{blocks}"
 
 
-HEADS = Figure(
-    "grid",
-    "sentence",
-    "All heads",
-    _read_head_maps,
-    lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]),
+HEADS = Figure("grid", "sentence", "All heads").add_details(
+    read=_read_head_maps,
+    draw=lambda shown, look: draw_map_grid(
+        shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]
+    ),
     note=lambda shown: f"layer {shown.layer + 1}" if shown.by_layer else shown.map.name,
     reading=_write_grid_reading,
     how="All maps share one scale. Each row is a component times its coefficient; the last is their sum, which weights "
@@ -181,12 +180,9 @@ def _read_coefficients(source: Source) -> LayerCoefficients:
     return LayerCoefficients(layers, has_subtraction(source.record))
 
 
-COEFFICIENTS = Figure(
-    "coefficients",
-    "sentence",
-    "Component weights (λ)",
-    _read_coefficients,
-    lambda shown, look: attention.draw_coefficients(shown.layers, shown.minus, look),
+COEFFICIENTS = Figure("coefficients", "sentence", "Component weights (λ)").add_details(
+    read=_read_coefficients,
+    draw=lambda shown, look: attention.draw_coefficients(shown.layers, shown.minus, look),
     note="every head and token",
     reading="Weight of each further component in the sum; negative weights subtract attention.",
 )
@@ -208,12 +204,9 @@ def _read_combined_maps(source: Source) -> CombinedMaps:
     return CombinedMaps(view, rows, attention.find_top_weight(rows), source.reader.label_run(source.record.run))
 
 
-COMBINED = Figure(
-    "combined",
-    "sentence",
-    "Combined attention",
-    _read_combined_maps,
-    lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
+COMBINED = Figure("combined", "sentence", "Combined attention").add_details(
+    read=_read_combined_maps,
+    draw=lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
     note=lambda shown: shown.run,
     reading="The attention that weights the values in each layer (absolute).",
 )
@@ -270,12 +263,9 @@ def _write_lines_reading(lines: Lines) -> str:
     return f"Stronger line: more attention.{sign}{lines.window}"
 
 
-HEAD_VIEW = Figure(
-    "head-view",
-    "sentence",
-    "Attention",
-    lambda source: Lines(_read_layer_maps(source), round(float(source.get_choice(FROM))) - 1),
-    _draw_lines,
+HEAD_VIEW = Figure("head-view", "sentence", "Attention").add_details(
+    read=lambda source: Lines(_read_layer_maps(source), round(float(source.get_choice(FROM))) - 1),
+    draw=_draw_lines,
     note=lambda lines: lines.shown.setting,
     reading=_write_lines_reading,
     how="Weights after softmax and combination, on the chosen scale. The strongest colour is the 98.5th percentile of "

@@ -85,12 +85,9 @@ def _read_rankings(source: Source) -> Rankings:
     return Rankings(found, str(source.get_choice(CLASS)), found[0].positives + found[0].others)
 
 
-ROC = Figure(
-    "compare-roc",
-    "compare",
-    "ROC",
-    _read_rankings,
-    lambda shape, look: draw_roc(shape.curves, look),
+ROC = Figure("compare-roc", "compare", "ROC").add_details(
+    read=_read_rankings,
+    draw=lambda shape, look: draw_roc(shape.curves, look),
     note=lambda shape: f"{shape.about} against the rest, n = {count(shape.n)}, area under the curve",
     reading="True-positive against false-positive rate at every threshold. Ring: threshold 0.5.",
     how="For a model with several seeds, the first run is drawn.",
@@ -128,12 +125,9 @@ def _draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-CALIBRATION = Figure(
-    "compare-calibration",
-    "compare",
-    "Calibration",
-    _read_reliabilities,
-    _draw_reliabilities,
+CALIBRATION = Figure("compare-calibration", "compare", "Calibration").add_details(
+    read=_read_reliabilities,
+    draw=_draw_reliabilities,
     note=lambda shape: f"{shape.about}, n = {count(shape.n)}",
     reading="At a probability of 0.8, 80 % should be true (dotted line).",
     how="Ten bins of the probability, each at its mean. For a model with several seeds, the first run is drawn.",
@@ -189,12 +183,7 @@ def _build_lambda_table(shape: Lambdas) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-LAMBDAS = Figure(
-    "compare-lambdas",
-    "compare",
-    "λ by layer",
-    _read_lambdas,
-    _draw_lambdas,
+LAMBDAS = Figure("compare-lambdas", "compare", "λ by layer", _read_lambdas, _draw_lambdas).add_details(
     note="at the saved epoch",
     reading="Weight of each further map, relative to the first.",
     how="If a model subtracts, λ is the weight of what it subtracts. Mean over heads if each head has its own λ. For a "
@@ -334,12 +323,9 @@ def _build_costs_table(shape: CostComparison) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "compared", shape.metric, "low", "high", *COSTS.values()])
 
 
-COST = Figure(
-    "compare-cost",
-    "compare",
-    lambda shape: f"{format_title(shape.metric)} against cost",
-    _read_costs,
-    _draw_costs,
+COST = Figure("compare-cost", "compare", lambda shape: f"{format_title(shape.metric)} against cost").add_details(
+    read=_read_costs,
+    draw=_draw_costs,
     note="compared models in colour, other runs on these data in grey",
     reading="Up and left is better. Line: best trade-offs. Whiskers: 95 % interval.",
     how="The line joins the models that no other model beats in both. Training time is wall time, whatever else the "

@@ -66,12 +66,9 @@ def _read_map(source: Source) -> ModelMap:
     return ModelMap(name, f"{said} {number(chance, 2)}", view.tokens, means[letter], len(view.layers), top)
 
 
-MAPS = Figure(
-    "compare-map",
-    "compare",
-    lambda shape: shape.name,
-    _read_map,
-    lambda shape, look: draw_map_grid(
+MAPS = Figure("compare-map", "compare", lambda shape: shape.name).add_details(
+    read=_read_map,
+    draw=lambda shape, look: draw_map_grid(
         [MapRow("", shape.weights[None])], shape.tokens, look, top=shape.top, numbered=False, worded=True
     ),
     note=lambda shape: f"predicts {shape.answer}",
@@ -264,12 +261,9 @@ def draw_disagreement(shape: AgreementMatrix, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-MATRIX = Figure(
-    "compare-matrix",
-    "compare",
-    lambda shape: f"{shape.names[0]} against {shape.names[1]}",
-    read_matrix,
-    _draw_matrix,
+MATRIX = Figure("compare-matrix", "compare", lambda shape: f"{shape.names[0]} against {shape.names[1]}").add_details(
+    read=read_matrix,
+    draw=_draw_matrix,
     note=lambda shape: ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed))),
     reading=lambda shape: (
         "McNemar's test counts only sentences that one model alone gets right."

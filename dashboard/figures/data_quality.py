@@ -47,14 +47,11 @@ def _draw_label_errors(found: Mapping[str, Any], look: Look) -> DataTable:
     return DataTable(rows.assign(likely=rows["likely"].map({True: "yes", False: ""})), COLUMNS)
 
 
-DOUBTED: Figure[Mapping[str, Any]] = Figure(
-    "label-errors",
-    "errors",
-    "Likely label errors",
-    lambda source: read_analysis(
+DOUBTED = Figure("label-errors", "errors", "Likely label errors").add_details(
+    read=lambda source: read_analysis(
         source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
     ),
-    _draw_label_errors,
+    draw=_draw_label_errors,
     note=_count_likely,
     reading=lambda found: (
         f"{found['left_out'] or 'Most doubtful first. Read each sentence before you correct its label'}."
@@ -152,12 +149,7 @@ def build_words_table(shown: SplitShift) -> IntervalTable:
     )
 
 
-SHIFT: Figure[SplitShift] = Figure(
-    "shift",
-    "errors",
-    "Train–test shift",
-    _read_shift,
-    _draw_numbers,
+SHIFT = Figure[SplitShift]("shift", "errors", "Train–test shift", _read_shift, _draw_numbers).add_details(
     note=lambda shown: (
         f"{count(shown.found['n']['split'])} {shown.split} and {count(shown.found['n']['training'])} training texts"
     ),

@@ -273,12 +273,9 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
     return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colors}, look)
 
 
-CLOUDS: Figure[Outcomes] = Figure(
-    "outcome-cloud",
-    "errors",
-    "Words by outcome",
-    lambda source: find_outcomes(select_rows(source), str(source.get_choice(OF_CLASS))),
-    _draw_clouds,
+CLOUDS = Figure("outcome-cloud", "errors", "Words by outcome").add_details(
+    read=lambda source: find_outcomes(select_rows(source), str(source.get_choice(OF_CLASS))),
+    draw=_draw_clouds,
     note=lambda shown: f"{shown.of} against {shown.others}",
     reading=lambda shown: (
         "Larger: more typical of the outcome (log-odds). Click a word to read its sentences."

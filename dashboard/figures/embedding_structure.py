@@ -129,12 +129,7 @@ def _draw_spaces(shape: MapSilhouettes, look: Look) -> go.Figure:
     return draw_silhouettes(shape.spaces, [colors[i] for i in shape.there], look)
 
 
-SILHOUETTES = Figure(
-    "silhouettes",
-    "embeddings",
-    "Silhouette by class",
-    _read_silhouettes,
-    _draw_spaces,
+SILHOUETTES = Figure("silhouettes", "embeddings", "Silhouette by class", _read_silhouettes, _draw_spaces).add_details(
     note=lambda shape: (
         f"{name_map(shape.shown.config)}, "
         + _write_sample_size(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))
@@ -222,12 +217,7 @@ def _write_sample_size(n: int, total: int) -> str:
     return f"n = {count(n)}" + ("" if n == total else f" of {count(total)}, a stratified sample")
 
 
-MAP_LAYERS: Figure[Depths] = Figure(
-    "map-layers",
-    "embeddings",
-    "Separation by layer",
-    _read_depths,
-    draw_depths,
+MAP_LAYERS = Figure[Depths]("map-layers", "embeddings", "Separation by layer", _read_depths, draw_depths).add_details(
     note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
     reading=lambda shown: (
         f"Purity: share of the {NEIGHBORS} nearest sentences with the same class (dotted: by chance). Silhouette: 1 "
@@ -387,12 +377,7 @@ def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
     return DataTable(shown.found[list(columns)], columns)
 
 
-MAP_NEIGHBORS: Figure[NearestSentences] = Figure(
-    "map-neighbours",
-    "embeddings",
-    "Nearest neighbours",
-    find_nearest,
-    _draw_nearest,
+MAP_NEIGHBORS = Figure("map-neighbours", "embeddings", "Nearest neighbours", find_nearest, _draw_nearest).add_details(
     note=_write_note,
     reading=lambda shown: (
         f"{'Nearest' if shown.n == 1 else 'Near to most'} first. Another class nearby: the model sees no difference."
@@ -421,12 +406,9 @@ def _find_training_neighbors(source: Source) -> TrainingNeighbors:
     return TrainingNeighbors(source.reader.find_common_training(shown), shown.description)
 
 
-MAP_COMMON: Figure[TrainingNeighbors] = Figure(
-    "map-training",
-    "embeddings",
-    "Nearest training sentences",
-    _find_training_neighbors,
-    lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
+MAP_COMMON = Figure("map-training", "embeddings", "Nearest training sentences").add_details(
+    read=_find_training_neighbors,
+    draw=lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
     note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
     reading=lambda shown: (
         f"Of the {shown.common.each} nearest training sentences of each, {whole_percent(shown.common.true)} have its "

@@ -250,12 +250,7 @@ def describe_quality(shown: SentenceMap) -> str:
     return f"The map keeps {whole_percent(kept)} of nearest neighbours{trust}."
 
 
-MAP = Figure(
-    "map",
-    "embeddings",
-    lambda shown: name_map(shown.config),
-    read_map,
-    _draw_map,
+MAP = Figure("map", "embeddings", lambda shown: name_map(shown.config), read_map, _draw_map).add_details(
     note=_write_note,
     reading=lambda shown: READING[shown.config.method] + FIELD * shown.density,
     finding=describe_quality,

@@ -305,12 +305,9 @@ def _join_notes(notes: Mapping[str, str]) -> str:
     return "\n".join(notes.values() if len(notes) == 1 else lines)
 
 
-ERRORS = Figure(
-    "errors",
-    "errors",
-    "Sentences",
-    lambda source: SentenceList(select_rows(source)),
-    _draw_reader,
+ERRORS = Figure("errors", "errors", "Sentences").add_details(
+    read=lambda source: SentenceList(select_rows(source)),
+    draw=_draw_reader,
     note=lambda reading: (
         f"{count(len(reading.analysis.places))} of {count(len(reading.analysis.table))}, {reading.analysis.description}"
     ),

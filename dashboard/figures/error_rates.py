@@ -402,12 +402,9 @@ def _explain_slices(shown: SavedSlices) -> str:
     return " ".join(["Open a row to see its classes. Bars: 95 % intervals.", *lacking[:TOLD], *more])
 
 
-SAVED: Figure[SavedSlices] = Figure(
-    "slices",
-    "performance",
-    "Slices",
-    read_slices,
-    lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
+SAVED = Figure("slices", "performance", "Slices").add_details(
+    read=read_slices,
+    draw=lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
     note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
     reading=_explain_slices,
     how="Predictions as evaluated; the threshold above has no effect. vs. others: share of correct sentences, minus "

@@ -141,12 +141,9 @@ def _build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"])
 
 
-BELIEF = Figure(
-    "belief",
-    "sentence",
-    "Can I trust this explanation?",
-    read_faithfulness,
-    lambda shown, look: build_component(build_methods_table(shown).marks, look),
+BELIEF = Figure("belief", "sentence", "Can I trust this explanation?").add_details(
+    read=read_faithfulness,
+    draw=lambda shown, look: build_component(build_methods_table(shown).marks, look),
     note=lambda shown: f"{count(shown.found.sentences)} validation sentences, as trained",
     reading=_write_reading,
     how=_explain_tests,
@@ -229,12 +226,7 @@ def build_curve_table(shown: MethodCurves) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-ALONG = Figure(
-    "belief-curves",
-    "sentence",
-    "Insertion and deletion",
-    read_curves,
-    _draw_curves,
+ALONG = Figure("belief-curves", "sentence", "Insertion and deletion", read_curves, _draw_curves).add_details(
     note=lambda shown: f"{shown.measured.method}, n = {count(shown.n)}",
     reading=_write_curves_reading,
     how="Probability of the class predicted for the whole sentence, while its words are inserted or deleted one by "

@@ -142,12 +142,7 @@ def _write_note(shown: LambdaBench) -> str:
     return f"towards {shown.found.target}, P {number(probability)}, log-odds {signed(log_odds)}"
 
 
-LAMBDA_BENCH = Figure(
-    "lambda-bench",
-    "sentence",
-    "Vary λ",
-    _read_response,
-    _draw_curves,
+LAMBDA_BENCH = Figure("lambda-bench", "sentence", "Vary λ", _read_response, _draw_curves).add_details(
     note=_write_note,
     reading=_explain_curves,
     how="Each curve changes one λ. The model reads the text for 21 values in a range and for the marked values, in one "
@@ -231,12 +226,7 @@ def build_patch_table(shown: Patching) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-PATCHING = Figure(
-    "patching",
-    "sentence",
-    "Activation patching",
-    _patch_text,
-    _draw_patches,
+PATCHING = Figure("patching", "sentence", "Activation patching", _patch_text, _draw_patches).add_details(
     note=lambda shown: f"towards {shown.patches.target}" + (", both after your changes" if shown.edited else ""),
     reading=lambda shown: f"Change in the log-odds of {shown.patches.target} with this value from the second sentence.",
     how="The model reads both sentences, then the first again with one value from the second: the output of a layer at "
@@ -341,12 +331,7 @@ def build_distance_table(shape: Distance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-DISTANCE = Figure(
-    "distance",
-    "sentence",
-    "Reach of negation",
-    measure_distance,
-    _draw_distance,
+DISTANCE = Figure("distance", "sentence", "Reach of negation", measure_distance, _draw_distance).add_details(
     note="one sentence",
     reading=lambda shape: (
         f"P({shape.target}) as neutral words separate the negation from its word."

@@ -72,12 +72,7 @@ def describe_similarity(shown: SimilarLayers) -> str:
     return f"Last layers: {'all vectors are equal' if np.isnan(value) else f'CKA {number(value, 2)}'}."
 
 
-CKA = Figure(
-    "cka",
-    "compare",
-    "Similar layers",
-    _read_similarity,
-    _draw_similarity,
+CKA = Figure("cka", "compare", "Similar layers", _read_similarity, _draw_similarity).add_details(
     note=lambda shown: f"linear CKA, n = {count(shown.found.rows)}",
     reading=lambda shown: f"1: the same up to rotation and scale. {describe_similarity(shown)}",
     finding=describe_similarity,

@@ -165,12 +165,9 @@ def describe_errors(matrix: ConfusionMatrix) -> str:
     return f"{head}: {named}{', and others' if len(cells) > len(most) else ''}."
 
 
-CONFUSION = Figure(
-    "confusion",
-    "performance",
-    "Confusion matrix",
-    read_matrix,
-    lambda shape, look: shape.draw(look),
+CONFUSION = Figure("confusion", "performance", "Confusion matrix").add_details(
+    read=read_matrix,
+    draw=lambda shape, look: shape.draw(look),
     exhibit=lambda shape, look: shape.draw(look, examples=True),
     note=lambda matrix: write_sample_size(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
@@ -182,12 +179,11 @@ CONFUSION = Figure(
     tables=lambda matrix: {"Confusion": build_confusion_table(matrix.decision.classes, matrix.decision.counts)},
     sizes=lambda matrix: dict(zip(matrix.decision.classes, matrix.decision.counts.sum(1).tolist(), strict=True)),
 )
-CONFIDENCE = Figure(
-    "confidence",
-    "performance",
-    "Confidence of right and wrong answers",
-    lambda source: source.read_once(thresholding.read_decision),
-    lambda decision, look: draw_confidence(*count_outcomes(decision), decision.threshold, decision.score_name, look),
+CONFIDENCE = Figure("confidence", "performance", "Confidence of right and wrong answers").add_details(
+    read=lambda source: source.read_once(thresholding.read_decision),
+    draw=lambda decision, look: draw_confidence(
+        *count_outcomes(decision), decision.threshold, decision.score_name, look
+    ),
     note=write_sample_size,
     reading=lambda decision: (
         "Grey: right; magenta: wrong. A good model has its magenta "
@@ -225,12 +221,7 @@ def _draw_metrics(shown: MetricTable, look: Look) -> DataTable:
     return DataTable(rows, {"title": TableColumn("Metric"), **value, "better": TableColumn("Better")})
 
 
-METRICS = Figure(
-    "metrics",
-    "performance",
-    "All metrics",
-    _read_metrics,
-    _draw_metrics,
+METRICS = Figure("metrics", "performance", "All metrics", _read_metrics, _draw_metrics).add_details(
     note=lambda shown: f"n = {count(shown.n)}",
     reading=lambda shown: (
         "From, To: ends of the 95 % interval."
@@ -263,14 +254,11 @@ def _draw_classes(shown: Classes, look: Look) -> DataTable:
     return DataTable(table, dict.fromkeys(PARTS, TableColumn(alignment="right")))
 
 
-CLASSES = Figure(
-    "each-class",
-    "performance",
-    "Per class",
-    lambda source: Classes(
+CLASSES = Figure("each-class", "performance", "Per class").add_details(
+    read=lambda source: Classes(
         decisions.build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold
     ),
-    _draw_classes,
+    draw=_draw_classes,
     note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
     reading="Precision: share of predictions that are correct. Recall: share of class found.",
     how="F1 is the harmonic mean of precision and recall. ± is half of the 95 % interval; an asymmetric interval shows "
@@ -335,12 +323,9 @@ def describe_lengths(table: pd.DataFrame) -> str:
     return f"{right}, {whole_percent(last['accuracy'])} of those with {last['length']}{unclear}."
 
 
-LENGTHS = Figure(
-    "lengths",
-    "performance",
-    "Accuracy by text length",
-    _read_lengths,
-    lambda table, look: draw_phenomena(table[::-1].rename(columns={"length": "phenomenon"}), look),
+LENGTHS = Figure("lengths", "performance", "Accuracy by text length").add_details(
+    read=_read_lengths,
+    draw=lambda table, look: draw_phenomena(table[::-1].rename(columns={"length": "phenomenon"}), look),
     reading=describe_lengths,
     finding=describe_lengths,
     how="Texts are grouped by their number of words, about equally many in each group. Intervals: Wilson.",
@@ -367,12 +352,9 @@ def _read_phenomena(source: Source) -> Kinds:
     return Kinds(score_phenomena(decision, examples[PHENOMENON].tolist(), yardstick), len(decision.rows))
 
 
-PHENOMENA = Figure(
-    "phenomena",
-    "performance",
-    "Kinds of sentences",
-    _read_phenomena,
-    lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
+PHENOMENA = Figure("phenomena", "performance", "Kinds of sentences").add_details(
+    read=_read_phenomena,
+    draw=lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
     note=lambda kinds: f"n = {count(kinds.n)}, worst first",
     reading="Dot: this model. Line: 95 % interval. Ring: TF-IDF (test only). Grey: fewer than 30 sentences.",
     how="Each sentence has one kind, its hardest; it is correct or not at the threshold. Intervals: Wilson. TF-IDF: "
@@ -432,23 +414,15 @@ def _describe_size(measured: Evaluated) -> str:
     return f"n = {count(measured['n'])}"
 
 
-ELSEWHERE_METRICS = Figure[Evaluated](
-    "elsewhere-metrics",
-    "performance",
-    "Metrics on these data",
-    None,
-    _draw_evaluated,
+ELSEWHERE_METRICS = Figure("elsewhere-metrics", "performance", "Metrics on these data").add_details(
+    draw=_draw_evaluated,
     note=_describe_size,
     reading="From, To: ends of the 95 % interval.",
     how=f"Intervals: {METHOD}. TF-IDF: logistic regression on words and word pairs, and with characters within words.",
     tables=lambda measured: {"Metrics there": build_metric_table(measured)},
 )
-ELSEWHERE_CONFUSION = Figure[Evaluated](
-    "elsewhere-confusion",
-    "performance",
-    "Confusion on these data",
-    None,
-    lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
+ELSEWHERE_CONFUSION = Figure("elsewhere-confusion", "performance", "Confusion on these data").add_details(
+    draw=lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
     note=_describe_size,
     reading="Rows: labels of the data. Columns: predictions.",
     tables=lambda measured: {

@@ -214,12 +214,9 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
     )
 
 
-MODELS = Figure(
-    "compare-models",
-    "compare",
-    lambda shape: format_title(shape.metric),
-    _read_comparison,
-    lambda shape, look: build_component(build_models_table(shape, look).marks, look),
+MODELS = Figure("compare-models", "compare", lambda shape: format_title(shape.metric)).add_details(
+    read=_read_comparison,
+    draw=lambda shape, look: build_component(build_models_table(shape, look).marks, look),
     note="95 % interval",
     reading="Models can differ although their intervals overlap: read the pairs.",
     how=f"Intervals: {intervals.METHOD}. With several seeds: of their mean, with the spread between seeds; the "
@@ -227,12 +224,9 @@ MODELS = Figure(
     options=(METRIC,),
     tables=lambda shape: {"Models": build_models_table(shape, Look()).frame},
 )
-PAIRS = Figure(
-    "compare-pairs",
-    "compare",
-    "Differences",
-    lambda source: replace(_read_comparison(source), picked=str(source.get_choice(PAIR))),
-    lambda shape, look: build_component(
+PAIRS = Figure("compare-pairs", "compare", "Differences").add_details(
+    read=lambda source: replace(_read_comparison(source), picked=str(source.get_choice(PAIR))),
+    draw=lambda shape, look: build_component(
         build_pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1
     ),
     note=lambda shape: f"{plural(len(shape.pairs), 'pair')}, paired tests, p after Holm",
@@ -343,12 +337,9 @@ def _write_reading(shape: ColumnComparison) -> str:
     return f"{words} (Holm-corrected). Ring on grey: no clear difference.{lacking}"
 
 
-WHERE = Figure(
-    "compare-where",
-    "compare",
-    "Disagreements",
-    _compare_by_column,
-    lambda shape, look: build_component(build_column_table(shape).marks, look),
+WHERE = Figure("compare-where", "compare", "Disagreements").add_details(
+    read=_compare_by_column,
+    draw=lambda shape, look: build_component(build_column_table(shape).marks, look),
     note=lambda shape: f"{' − '.join(shape.letters)} by {shape.column}, {format_title(shape.metric).lower()}",
     reading=_write_reading,
     how="The same test as for the pair, on the sentences of each value alone. Holm's correction covers all values, and "

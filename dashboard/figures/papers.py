@@ -185,12 +185,9 @@ def summarize_baselines(rows: Sequence[Row]) -> str:
     return f"TF-IDF beats {ours} of our {len(known)} mean scores and {reported} of {len(known)} reported ones."
 
 
-DIFFERENCES = Figure(
-    "paper-table",
-    "papers",
-    lambda shown: shown.title,
-    _read_table,
-    lambda shown, look: build_component(_build_difference_table(shown, look.tokens).marks, look),
+DIFFERENCES = Figure("paper-table", "papers", lambda shown: shown.title).add_details(
+    read=_read_table,
+    draw=lambda shown, look: build_component(_build_difference_table(shown, look.tokens).marks, look),
     note=PaperTable.describe,
     reading="Pink: interval excludes 0. Teal: within ± 1.5. Ring: neither, or one seed.",
     finding=lambda shown: summarize_results(shown.rows),
@@ -243,12 +240,7 @@ def _read_results(source: Source) -> PaperTable:
     return shown
 
 
-RESULTS = Figure(
-    "paper-bars",
-    "papers",
-    "Ours and reported",
-    _read_results,
-    _draw_results,
+RESULTS = Figure("paper-bars", "papers", "Ours and reported", _read_results, _draw_results).add_details(
     note=lambda shown: f"{shown.title}, {shown.describe()}",
     reading=lambda shown: (
         "Error bars: one standard deviation."
@@ -297,12 +289,9 @@ def _read_confusion(source: Source) -> PaperTable:
     return check_confusion(PaperTable(paper, table, list_metrics(table)[0]))
 
 
-CONFUSION = Figure(
-    "paper-confusion",
-    "papers",
-    "Confusion matrix, reported and ours",
-    _read_confusion,
-    _draw_confusion,
+CONFUSION = Figure("paper-confusion", "papers", "Confusion matrix, reported and ours").add_details(
+    read=_read_confusion,
+    draw=_draw_confusion,
     note=PaperTable.describe,
     reading="% of each true class. Large: reported.",
 )
@@ -335,12 +324,7 @@ def summarize_effect(found: Mapping[str, Any]) -> str:
     return f"Reading without σ changes {few} answers. Learning without it {told}"
 
 
-EFFECT = Figure(
-    "lexicon-effect",
-    "papers",
-    "Effect of the lexicon",
-    _read_effect,
-    _draw_effect,
+EFFECT = Figure("lexicon-effect", "papers", "Effect of the lexicon", _read_effect, _draw_effect).add_details(
     note=f"SST-2, {count(2000)} training rows, encoder from scratch",
     reading="Large: mean of seeds, 95 % interval. Small: one seed.",
     finding=summarize_effect,
@@ -375,12 +359,9 @@ def _draw_claims(shown: ClaimList, look: Look) -> Component:
     return build_component(Marks(f"Claims of the {PAPERS[shown.paper]} paper", heads, tuple(rows), height=2.2), look)
 
 
-CLAIMS = Figure(
-    "paper-claims",
-    "papers",
-    "Claims",
-    lambda source: read_claims(find_paper_of(source)),
-    _draw_claims,
+CLAIMS = Figure("paper-claims", "papers", "Claims").add_details(
+    read=lambda source: read_claims(find_paper_of(source)),
+    draw=_draw_claims,
     note="from reported numbers",
     reading="Unfold a claim to see what the paper's own numbers give.",
     finding=lambda shown: count_verdicts(shown.rows),

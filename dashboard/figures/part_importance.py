@@ -82,12 +82,9 @@ def _draw_lambda_course(shown: SplitAttention, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-LAMBDA_COURSE: Figure[SplitAttention] = Figure(
-    "attention-lambda",
-    PAGE,
-    "Accuracy against λ",
-    lambda source: refuse_empty(read_importance(source), "lambdas", "λ", source),
-    _draw_lambda_course,
+LAMBDA_COURSE = Figure("attention-lambda", PAGE, "Accuracy against λ").add_details(
+    read=lambda source: refuse_empty(read_importance(source), "lambdas", "λ", source),
+    draw=_draw_lambda_course,
     note=lambda shown: shown.n,
     reading="Thick: all λ together; thin: one λ alone. 1 is as trained.",
     how="Each point predicts all texts with λ multiplied by the factor; no training.",

@@ -165,12 +165,9 @@ def _describe_cell(row: Row) -> str:
     return "<br>".join([said, *(f"{name}: {number(each['value'])}" for name, each in row["control"].items())])
 
 
-HEADS: Figure[SplitAttention] = Figure(
-    "attention-heads",
-    PAGE,
-    "Attention by layer and head",
-    lambda source: replace(read_maps(source), measure=str(source.get_choice(MEASURE))),
-    draw_grid,
+HEADS = Figure("attention-heads", PAGE, "Attention by layer and head").add_details(
+    read=lambda source: replace(read_maps(source), measure=str(source.get_choice(MEASURE))),
+    draw=draw_grid,
     note=lambda shown: f"{_name_measure(shown.measure).lower()}, {shown.n}",
     reading="A cell is a head; stronger colour = larger. Click one to read its sentences.",
     finding=lambda shown: findings.describe_entropy(shown.found),
@@ -373,12 +370,9 @@ def _build_deviation_table(shown: SplitAttention) -> pd.DataFrame:
     return frame
 
 
-DEVIATION: Figure[SplitAttention] = Figure(
-    "attention-deviation",
-    PAGE,
-    "How attention around the class token varies",
-    _read_deviation,
-    _draw_deviation,
+DEVIATION = Figure("attention-deviation", PAGE, "How attention around the class token varies").add_details(
+    read=_read_deviation,
+    draw=_draw_deviation,
     note=lambda shown: shown.n,
     reading="Standard deviation over the other tokens. Dashed: untrained. Dotted: the compared run.",
     options=(OTHER_RUN,),

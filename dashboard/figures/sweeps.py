@@ -171,12 +171,7 @@ def describe_baseline(shown: Members) -> str:
     return f"{count(below)} of {count(len(known))} settings stay below TF-IDF."
 
 
-MEMBERS = Figure[Members](
-    "sweep",
-    "sweeps",
-    lambda shown: shown.metric,
-    None,
-    draw_members,
+MEMBERS = Figure[Members]("sweep", "sweeps", lambda shown: shown.metric, None, draw_members).add_details(
     reading="Small dots: runs. Large dot: mean ± standard deviation. Ring: TF-IDF.",
     how="Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
     "texts. Runs that differ only in their seed share their test texts: their deviation says nothing about "
@@ -197,12 +192,7 @@ def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
     return DataTable(rows, columns)
 
 
-TABLE = Figure[pd.DataFrame](
-    "sweep-table",
-    "sweeps",
-    "Table",
-    None,
-    _draw_table,
+TABLE = Figure[pd.DataFrame]("sweep-table", "sweeps", "Table", None, _draw_table).add_details(
     note=lambda rows: f"{count(len(rows))} settings",
     reading=lambda rows: (
         "±: standard deviation."

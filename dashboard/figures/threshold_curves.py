@@ -162,12 +162,9 @@ def _read_ranking(
     return Ranking(found, len(decision.rows), ROC_AXES if side == "roc" else PR_AXES)
 
 
-ROC = Figure(
-    "roc",
-    "performance",
-    "ROC",
-    lambda source: _read_ranking(source, compute_roc, "roc"),
-    lambda ranking, look: draw_roc(ranking.curves, look),
+ROC = Figure("roc", "performance", "ROC").add_details(
+    read=lambda source: _read_ranking(source, compute_roc, "roc"),
+    draw=lambda ranking, look: draw_roc(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
     reading="True-positive against false-positive rate. Dotted: random guessing. Ring: current threshold.",
     how="Each class against all others; recall is the true-positive rate. Area: the chance that a sentence of the "
@@ -176,12 +173,9 @@ ROC = Figure(
     tables=lambda ranking: {"ROC": ranking.table},
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
 )
-PR = Figure(
-    "pr",
-    "performance",
-    "Precision and recall",
-    lambda source: _read_ranking(source, compute_pr, "pr"),
-    lambda ranking, look: draw_pr(ranking.curves, look),
+PR = Figure("pr", "performance", "Precision and recall").add_details(
+    read=lambda source: _read_ranking(source, compute_pr, "pr"),
+    draw=lambda ranking, look: draw_pr(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, average precision",
     reading="Precision against recall at every threshold. Ring: current threshold.",
     how="Unlike ROC it shows the cost of a rare class. The number is the average precision: its mean over recall "
@@ -285,12 +279,9 @@ def _read_calibration(source: Source) -> Reliability:
     return Reliability(decision, compute_bins(decision), errors, (about,) if task == "multi" else (about, BINNED))
 
 
-CALIBRATION = Figure(
-    "calibration",
-    "performance",
-    "Calibration",
-    _read_calibration,
-    lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
+CALIBRATION = Figure("calibration", "performance", "Calibration").add_details(
+    read=_read_calibration,
+    draw=lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
     note=lambda shape: ", ".join(filter(None, (decisions.write_sample_size(shape.decision), shape.temperature))),
     reading=lambda shape: (
         "At a probability of 0.8, 80 % should be true (dotted line). Thin lines: 95 % interval."
@@ -377,12 +368,7 @@ def _write_interval(ends: Sequence[float] | None) -> str:
     return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
 
 
-COSTS = Figure(
-    "costs",
-    "performance",
-    "Cost at each threshold",
-    _read_costs,
-    _draw_costs,
+COSTS = Figure("costs", "performance", "Cost at each threshold", _read_costs, _draw_costs).add_details(
     note=lambda costs: (
         f"n = {count(costs.here['n'])}, a false negative of {costs.name} costs {costs.ratio:g} false positives"
     ),

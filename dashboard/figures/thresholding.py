@@ -142,12 +142,7 @@ def _read_labels(source: Source) -> Labels:
     return Labels(build_label_table(source.report, tuned), tuned is not None)
 
 
-LABELS = Figure(
-    "labels",
-    "performance",
-    "Per label",
-    _read_labels,
-    draw_labels,
+LABELS = Figure("labels", "performance", "Per label", _read_labels, draw_labels).add_details(
     note="most frequent first",
     reading=lambda labels: (
         f"F1 at threshold 0.5{' (ring) and tuned (dot)' if labels.tuned else '; none is tuned'}. Grey: fewer than 30 "

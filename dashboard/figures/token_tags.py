@@ -273,12 +273,7 @@ def _build_chance_table(said: TaggedText) -> pd.DataFrame:
     return pd.DataFrame({"word": said.words, "tag": said.tags, **dict(zip(said.classes, said.chances.T, strict=True))})
 
 
-TAG_SENTENCES = Figure(
-    "tag-sentences",
-    "tokens",
-    "Sentences",
-    _filter_sentences,
-    _draw_sentences,
+TAG_SENTENCES = Figure("tag-sentences", "tokens", "Sentences", _filter_sentences, _draw_sentences).add_details(
     note=lambda shown: f"{count(len(shown.places))} of {count(len(shown.rows.table))}, {shown.what}",
     reading="Labels above predictions; one line if both agree. Dashed frame: error.",
     how=f"{_MEASURE} Of the others, spans of the same words are *wrong type*, and spans with a word in common *wrong "
@@ -286,12 +281,9 @@ TAG_SENTENCES = Figure(
     options=(OUTCOME, TYPE, SEARCH),
     tables=lambda shown: {"Sentences": _build_sentence_table(shown)},
 )
-TAG_TYPES = Figure(
-    "tag-types",
-    "tokens",
-    "Per type",
-    read_tagged_rows,
-    lambda rows, look: DataTable(
+TAG_TYPES = Figure("tag-types", "tokens", "Per type").add_details(
+    read=read_tagged_rows,
+    draw=lambda rows, look: DataTable(
         _build_type_table(rows),
         {
             "type": TableColumn("Type"),
@@ -308,30 +300,15 @@ TAG_TYPES = Figure(
     tables=lambda rows: {"Types": _build_type_table(rows)},
     sizes=lambda rows: {kind: int(row["support"]) for kind, row in rows.scores.evaluate_types().items()},
 )
-TAG_ERRORS = Figure(
-    "tag-errors",
-    "tokens",
-    "Error types",
-    read_tagged_rows,
-    _draw_errors,
+TAG_ERRORS = Figure("tag-errors", "tokens", "Error types", read_tagged_rows, _draw_errors).add_details(
     note=lambda rows: f"{count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
     reading="Each colour is a type of span.",
     tables=lambda rows: {"Errors by kind": _build_type_table(rows)[["type", *WRONG]]},
 )
-TAG_TYPED = Figure(
-    "tag-typed",
-    "tokens",
-    "Predicted tags",
-    _tag_typed_text,
-    _draw_typed,
+TAG_TYPED = Figure("tag-typed", "tokens", "Predicted tags", _tag_typed_text, _draw_typed).add_details(
     reading="Coloured words form a span; its type follows.",
 )
-TAG_CHANCES = Figure(
-    "tag-chances",
-    "tokens",
-    "Tag probabilities",
-    _tag_typed_text,
-    _draw_chances,
+TAG_CHANCES = Figure("tag-chances", "tokens", "Tag probabilities", _tag_typed_text, _draw_chances).add_details(
     note=lambda typed: f"{count(len(typed.words))} words",
     reading="Stronger colour: more likely. Empty column: the model did not read the word.",
     how="Softmax over the tags at the first token of each word; words are separated by blanks.",

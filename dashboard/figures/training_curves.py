@@ -147,33 +147,18 @@ def describe_norms(curves: Curves) -> str:
     return f"The gradient has a median norm of {number(median(known), 2)}, at most {number(max(known), 2)}.{more}"
 
 
-PROGRESS = Figure(
-    "progress",
-    "train",
-    "Training",
-    read_curves,
-    draw_progress,
+PROGRESS = Figure("progress", "train", "Training", read_curves, draw_progress).add_details(
     reading="Grey: loss of single steps. Green: validation. λ: weight of a further attention map.",
     finding=describe_learning,
 )
-LEARNING = Figure(
-    "learning",
-    "train",
-    "Training curves",
-    read_curves,
-    draw_learning,
+LEARNING = Figure("learning", "train", "Training curves", read_curves, draw_learning).add_details(
     note=lambda curves: f"{plural(curves.epochs, 'epoch')} planned",
     reading="Stop when the validation loss rises while the training loss falls.",
     how="Training loss: of each logged batch. Validation: on all validation sentences after each epoch; the best epoch "
     "by the validation metric is saved. Whiskers: Wilson's 95 % interval of an accuracy.",
     tables=_build_curve_tables,
 )
-GRADIENTS = Figure(
-    "gradients",
-    "train",
-    "Norm of the gradient",
-    _read_norm_curves,
-    draw_norms,
+GRADIENTS = Figure("gradients", "train", "Norm of the gradient", _read_norm_curves, draw_norms).add_details(
     note="before clipping, logarithmic",
     reading="High and unsteady: the learning rate may be too large. Dashed: median.",
     finding=describe_norms,

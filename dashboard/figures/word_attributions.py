@@ -316,12 +316,7 @@ def _write_finding(shown: WordView) -> str:
     return f"The model says {shown.view.label} ({whole_percent(shown.view.probabilities[shown.view.label])}). {why}"
 
 
-WORDS = Figure(
-    "words",
-    "sentence",
-    "Effect of each word",
-    _explain_words,
-    _draw_words,
+WORDS = Figure("words", "sentence", "Effect of each word", _explain_words, _draw_words).add_details(
     note=lambda shown: f"towards {shown.target}" + ("" if shown.before is None else ", after your changes"),
     reading=lambda shown: (
         f"Number: effect of deleting the word (log-odds).{'' if shown.read is None else ' Bar: attention.'}"
