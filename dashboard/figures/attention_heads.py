@@ -165,24 +165,17 @@ HEADS = Figure("grid", "sentence", "All heads").add_details(
 )
 
 
-@dataclass(frozen=True)
-class LayerCoefficients:
-    """Coefficients with which each layer sums its attention maps, an array (maps, heads, tokens) per layer."""
-
-    layers: Sequence[np.ndarray]
-    minus: bool  # the model subtracts its second map
-
-
-def _read_coefficients(source: Source) -> LayerCoefficients:
+def _read_coefficients(source: Source) -> tuple[list[attention.Floats], bool]:
+    """Return the coefficients (maps, heads, tokens) of each layer, and whether the model subtracts its second map."""
     layers = [each.coefficients for each in read_attention(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
-    return LayerCoefficients(layers, has_subtraction(source.record))
+    return layers, has_subtraction(source.record)
 
 
 COEFFICIENTS = Figure("coefficients", "sentence", "Component weights (λ)").add_details(
     read=_read_coefficients,
-    draw=lambda shown, look: attention.draw_coefficients(shown.layers, shown.minus, look),
+    draw=lambda shown, look: attention.draw_coefficients(*shown, look),
     note="every head and token",
     reading="Weight of each further component in the sum; negative weights subtract attention.",
 )

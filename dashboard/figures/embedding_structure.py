@@ -391,33 +391,25 @@ MAP_NEIGHBORS = Figure("map-neighbours", "embeddings", "Nearest neighbours", fin
 )
 
 
-@dataclass(frozen=True)
-class TrainingNeighbors:
-    """Training sentences that are near to the selected sentences in embedding space."""
-
-    common: SharedNeighbors
-    said: str  # describes the selection
-
-
-def _find_training_neighbors(source: Source) -> TrainingNeighbors:
+def _find_training_neighbors(source: Source) -> SharedNeighbors:
     shown = select_rows(source)
     if len(shown.places) < LEAST:
         raise NotAvailable("two sentences or more are needed: --with select=RULES")
-    return TrainingNeighbors(source.reader.find_common_training(shown), shown.description)
+    return source.reader.find_common_training(shown)
 
 
 MAP_COMMON = Figure("map-training", "embeddings", "Nearest training sentences").add_details(
     read=_find_training_neighbors,
-    draw=lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
-    note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
-    reading=lambda shown: (
-        f"Of the {shown.common.each} nearest training sentences of each, {whole_percent(shown.common.true)} have its "
-        f"true label and {whole_percent(shown.common.said)} its predicted label."
+    draw=lambda near, look: DataTable(near.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
+    note=lambda near: f"{count(near.n)} selected, among {count(near.among)} training sentences",
+    reading=lambda near: (
+        f"Of the {near.each} nearest training sentences of each, {whole_percent(near.true)} have its "
+        f"true label and {whole_percent(near.said)} its predicted label."
     ),
     how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "
     "training sentence counts once for each selected one that has it among its ten. The vectors are not averaged: the "
     "mean of a selection may be far from all its sentences. If either side is very large, a sample of it is compared.",
     needs="pooled",
     options=(SELECT, ORDER),
-    tables=lambda shown: {"Training neighbours": shown.common.found},
+    tables=lambda near: {"Training neighbours": near.found},
 )

@@ -11,7 +11,7 @@ import pandas as pd
 from core.error_analysis.facets import TAG
 from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
-from core.error_analysis.report import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
+from core.error_analysis.report import LEAST, FoundSlice, collect_rates, format_rules, search_slices
 from core.error_analysis.selection import describe_selection
 from core.error_analysis.slices import FEW
 from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
@@ -21,8 +21,8 @@ from core.formatting import MINUS, count, number, percent, signed
 from core.metrics import format_title
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure, Source, make_interval_figure
-from dashboard.figures.filtering import select_rows
+from dashboard.figures.figure import Figure, Source
+from dashboard.figures.filtering import make_selection_figure
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import (
     Axis,
@@ -35,7 +35,7 @@ from dashboard.figures.interval_table import (
     TextCell,
     make_axis,
 )
-from dashboard.figures.row_selection import RowSelection
+from dashboard.figures.row_selection import RowSelection, SelectionFindings
 from dashboard.figures.theme import Look
 
 SHOWN = 20
@@ -194,13 +194,7 @@ def _draw_exhibit(found: ErrorRates, look: Look) -> Component:
     return build_component(marks, look, picked="" if row is None else row["tag"])
 
 
-GATHERED: Figure[ErrorRates] = make_interval_figure(
-    "error-tags",
-    "errors",
-    "Error rate by tag",
-    lambda source: count_errors(select_rows(source)),
-    build_rates_table,
-    "Tags",
+GATHERED = make_selection_figure("tags", "Error rate by tag", count_errors, build_rates_table).add_details(
     note=_write_note,
     reading=lambda found: (
         f"Fewer than {LEAST} sentences with and without each: counts only, no ratio."
@@ -216,24 +210,15 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SplitSlices:
-    """Slices of a split in which errors are more frequent."""
-
-    analysis: RowSelection
-    found: FoundSlices
-    picked: str = ""
-
-
-def find_slices(of: RowSelection) -> SplitSlices:
+def find_slices(of: RowSelection) -> SelectionFindings:
     """Find the slices of a split in which errors are more frequent; NotAvailable: tags are being computed."""
     _ = of.tags
     found = of.known.compute_once("slices", lambda: search_slices(of.known.facets, of.table.wrong))
     held = (each for each in found.slices if set(map(str, each.clauses)) <= set(map(str, of.clauses)))
-    return SplitSlices(of, found, next(map(format_rules, sorted(held, key=lambda each: -len(each.clauses))), ""))
+    return SelectionFindings(of, found, next(map(format_rules, sorted(held, key=lambda each: -len(each.clauses))), ""))
 
 
-def build_slices_table(shown: SplitSlices) -> IntervalTable:
+def build_slices_table(shown: SelectionFindings) -> IntervalTable:
     """Build the interval table of slices in which errors are more frequent."""
 
     def mark_slice(one: FoundSlice) -> Mark:
@@ -259,13 +244,7 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
     )
 
 
-SLICED: Figure[SplitSlices] = make_interval_figure(
-    "error-slices",
-    "errors",
-    "Weak slices",
-    lambda source: find_slices(select_rows(source)),
-    build_slices_table,
-    "Slices",
+SLICED = make_selection_figure("slices", "Weak slices", find_slices, build_slices_table).add_details(
     note=lambda shown: f"{len(shown.found.slices)} of {count(shown.found.tried)} tried",
     reading=lambda shown: (
         "Each is significant after correction; a pair is worse than either part."

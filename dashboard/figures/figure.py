@@ -224,7 +224,7 @@ class Figure(Generic[Shape]):
 
     name: str  # in exported files, downloads and `--only`
     page: str  # the module of `screens` that shows it; figures that the page does not place come last
-    title: Words[Shape]
+    title: Words[Shape] = ""
     read: Callable[[Source], Shape] | None = None
     """Reads the data to draw from a run; raises `NotAvailable` with the reason if the run has none. None: the figure
     belongs to a data set or a sweep, and its page passes the data."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -267,23 +267,18 @@ class Distance:
         return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
 
 
-class TemplateQuery(NamedTuple):
-    """Runs, the sentences filled into a negation template, and the class whose probability the runs predict."""
+def prepare_query(source: Source, insert: str = FILLER) -> tuple[list[RunRecord], tuple[FilledTemplate, ...], str]:
+    """Return the runs, the steps of a filled negation template, and the class whose probability the runs predict.
 
-    runs: list[RunRecord]
-    steps: tuple[FilledTemplate, ...]
-    target: str
-
-
-def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
-    """Fill a negation template step by step; NotAvailable: no placeholder or class, InputError: it cannot be filled."""
+    NotAvailable: no placeholder or class, InputError: it cannot be filled.
+    """
     if PLACE not in TEMPLATES.get(source.text, source.text):
         raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
     filled, target = fill_template(source.text, insert), str(source.get_choice(OF))
     runs = [source.record, *source.others]
     if lacking := [each.run for each in runs if target not in each.classes]:
         raise NotAvailable(f"run '{lacking[0]}' has no class '{target}'")
-    return TemplateQuery(runs, filled, target)
+    return runs, filled, target
 
 
 def measure_distance(source: Source, insert: str = FILLER) -> Distance:

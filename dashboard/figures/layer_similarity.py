@@ -21,11 +21,6 @@ class SimilarLayers:
     names: tuple[str, str]
     found: LayerSimilarity
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """Return a row for each layer of the first run, a column for each of the second."""
-        return pd.DataFrame(self.found.values, columns=list(self.found.second)).assign(layer=self.found.first)
-
 
 def _read_similarity(source: Source) -> SimilarLayers:
     if not source.others:
@@ -79,5 +74,7 @@ CKA = Figure("cka", "compare", "Similar layers", _read_similarity, _draw_similar
     how="Each text is the mean of its token vectors after a layer. CKA compares which texts are near each other, not "
     "single numbers, so that widths may differ. `sentiscope layers RUN --against RUN` reads the layers.",
     needs="hidden",
-    tables=lambda shown: {"CKA": shown.table},
+    tables=lambda shown: {
+        "CKA": pd.DataFrame(shown.found.values, columns=[*shown.found.second]).assign(layer=shown.found.first)
+    },
 )

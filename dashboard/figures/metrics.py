@@ -233,39 +233,30 @@ METRICS = Figure("metrics", "performance", "All metrics", _read_metrics, _draw_m
 )
 
 
-@dataclass(frozen=True)
-class Classes:
-    """Precision, recall and F1 of each class as a table, at a decision threshold."""
-
-    table: pd.DataFrame
-    threshold: float
-
-
-def _draw_classes(shown: Classes, look: Look) -> DataTable:
+def _draw_classes(decision: Decision, look: Look) -> DataTable:
     def format_interval(row: Any, part: str) -> str:
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
         return format_plus_minus(value, low, high) if low == low else number(value)
 
-    rows = shown.table.to_dict("records")
+    found = decisions.build_class_metrics(decision)
+    rows = found.to_dict("records")
     words = {part: [format_interval(row, part) for row in rows] for part in PARTS}
-    table = shown.table[["Class", *PARTS, "n"]].assign(**words)
+    table = found[["Class", *PARTS, "n"]].assign(**words)
     return DataTable(table, dict.fromkeys(PARTS, TableColumn(alignment="right")))
 
 
 CLASSES = Figure("each-class", "performance", "Per class").add_details(
-    read=lambda source: Classes(
-        decisions.build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold
-    ),
+    read=lambda source: source.read_once(thresholding.read_decision),
     draw=_draw_classes,
-    note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
+    note=lambda decision: f"threshold {number(decision.threshold, 2)}, 95 % intervals",
     reading="Precision: share of predictions that are correct. Recall: share of class found.",
     how="F1 is the harmonic mean of precision and recall. ± is half of the 95 % interval; an asymmetric interval shows "
     f"both ends. Intervals: {METHOD}.",
     options=thresholding.OPTIONS,
-    tables=lambda shown: {"Classes": shown.table},
-    sizes=lambda shown: {str(name): int(n) for name, n in zip(shown.table["Class"], shown.table["n"], strict=True)},
+    tables=lambda decision: {"Classes": decisions.build_class_metrics(decision)},
+    sizes=lambda decision: dict(zip(decision.classes, decision.counts.sum(1).tolist(), strict=True)),
 )
 
 
@@ -429,17 +420,15 @@ ELSEWHERE_CONFUSION = Figure("elsewhere-confusion", "performance", "Confusion on
         "Confusion there": build_confusion_table(measured["labels"], np.array(measured["confusion"]), "true")
     },
 )
-ELSEWHERE_VALUES = Figure[Evaluated](
-    "elsewhere-values",
-    "performance",
-    lambda measured: f"By {measured['by']['column']}",
-    None,
-    lambda measured, look: DataTable(
-        build_value_table(measured),
-        _NUMBERS
-        | {"value": TableColumn(DEFINED[_get_first_metric(measured)].choose_title(measured["task"]), decimals=3)},
-        narrow=True,
-    ),
+
+
+def _draw_values(measured: Evaluated, look: Look) -> DataTable:
+    title = DEFINED[_get_first_metric(measured)].choose_title(measured["task"])
+    return DataTable(build_value_table(measured), _NUMBERS | {"value": TableColumn(title, decimals=3)}, narrow=True)
+
+
+ELSEWHERE_VALUES = Figure("elsewhere-values", "performance", draw=_draw_values).add_details(
+    title=lambda measured: f"By {measured['by']['column']}",
     note=_describe_size,
     reading="From, To: ends of the 95 % interval.",
     tables=lambda measured: {"By value there": build_value_table(measured)},

@@ -55,12 +55,8 @@ def describe_fits(shown: dict[str, Any]) -> str:
     return f"Fitted error over n rows: {'; '.join(told)}." if told else ""
 
 
-CURVES = Figure[dict[str, Any]](
-    "sweep-curves",
-    "sweeps",
-    lambda shown: f"{format_title(shown['metric'])} by {_name_setting(shown['setting'])}",
-    None,
-    draw_curves,
+CURVES = Figure("sweep-curves", "sweeps", draw=draw_curves).add_details(
+    title=lambda shown: f"{format_title(shown['metric'])} by {_name_setting(shown['setting'])}",
     reading="Line: mean of runs. Band: ± standard deviation. Dashed: TF-IDF.",
     note=describe_fits,
     how="The fit is a + b·n^−c by least squares, with a and b at least 0. Few sizes leave a, the error of endless "

@@ -1,6 +1,5 @@
 """Figures of SentiFormer's theory: attention as a kernel, labels learned by heart, accuracy over length, two maps."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -83,15 +82,8 @@ def _draw_maps(found: Found, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-def _make_figure(name: str, title: str, draw: Callable[[Found, Look], go.Figure], **words: Any) -> Figure[Found]:
-    return Figure(f"theory-{name}", "theory", title, None, draw, **words)
-
-
 FINDING: dict[str, Any] = {"finding": lambda found: str(found["finding"])}
-KERNEL = _make_figure(
-    "kernel",
-    "Kernel smoother and attention",
-    _draw_kernel,
+KERNEL = Figure("theory-kernel", "theory", "Kernel smoother and attention", draw=_draw_kernel).add_details(
     **FINDING,
     note=lambda found: f"layer {found['layer']}, from “{found['tokens'][0]}”",
     reading="Bar: kernel × gate, as a share of its row. Ring: attention of the model.",
@@ -100,10 +92,7 @@ KERNEL = _make_figure(
     "means of the values with these shares, so they stay inside their hull.",
     tables=lambda found: {"Kernel": pd.DataFrame(tabulate_kernel(found))},
 )
-MEMORISE = _make_figure(
-    "memorise",
-    "Random labels learned by heart",
-    _draw_memory,
+MEMORISE = Figure("theory-memorise", "theory", "Random labels learned by heart", draw=_draw_memory).add_details(
     **FINDING,
     note=lambda found: f"{found['sequences']} sequences, {found['seconds']:.0f} s on one core",
     reading="All sequences of 1 to 4 symbols from 4. Each has a random label.",
@@ -113,10 +102,7 @@ MEMORISE = _make_figure(
         "Course": pd.DataFrame([{"seed": row["seed"], **at} for row in found["rows"] for at in row["course"]])
     },
 )
-MARKOV = _make_figure(
-    "markov",
-    "Accuracy by length",
-    _draw_markov,
+MARKOV = Figure("theory-markov", "theory", "Accuracy by length", draw=_draw_markov).add_details(
     **FINDING,
     note=lambda found: f"mean of {len(found['seeds'])} seeds, {found['seconds']:.0f} s on one core",
     reading="Texts that end with “good”: positive if the first word is “not”. Dashed: guessing.",
@@ -125,10 +111,7 @@ MARKOV = _make_figure(
     "window of k words is a Markov model of that order. Each point is a training on fresh texts.",
     tables=lambda found: {"Accuracy": pd.DataFrame(tabulate_markov(found)), "Trainings": pd.DataFrame(found["rows"])},
 )
-MAPS = _make_figure(
-    "maps",
-    "Weights set by hand",
-    _draw_maps,
+MAPS = Figure("theory-maps", "theory", "Weights set by hand", draw=_draw_maps).add_details(
     note=lambda found: f"{len(found['maps']['rows'])} words, P(positive) = {found['maps']['positive']:.3f}",
     reading="Attention of the class token to each word.",
     how="The weights are set, not learned: exact for every length up to 64. Head 1 looks for the largest "

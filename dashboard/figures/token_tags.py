@@ -281,19 +281,17 @@ TAG_SENTENCES = Figure("tag-sentences", "tokens", "Sentences", _filter_sentences
     options=(OUTCOME, TYPE, SEARCH),
     tables=lambda shown: {"Sentences": _build_sentence_table(shown)},
 )
+TYPE_COLUMNS = {
+    "type": TableColumn("Type"),
+    "spans": TableColumn("Spans", "Labelled spans"),
+    "precision": TableColumn("Precision", "Share of predicted spans that are right", 3),
+    "recall": TableColumn("Recall", "Share of labelled spans that are found", 3),
+    "f1": TableColumn("F1", decimals=3),
+    **{kind: TableColumn(kind.capitalize()) for kind in KINDS},
+}
 TAG_TYPES = Figure("tag-types", "tokens", "Per type").add_details(
     read=read_tagged_rows,
-    draw=lambda rows, look: DataTable(
-        _build_type_table(rows),
-        {
-            "type": TableColumn("Type"),
-            "spans": TableColumn("Spans", "Labelled spans"),
-            "precision": TableColumn("Precision", "Share of predicted spans that are right", 3),
-            "recall": TableColumn("Recall", "Share of labelled spans that are found", 3),
-            "f1": TableColumn("F1", decimals=3),
-            **{kind: TableColumn(kind.capitalize()) for kind in KINDS},
-        },
-    ),
+    draw=lambda rows, look: DataTable(_build_type_table(rows), TYPE_COLUMNS),
     note=lambda rows: f"{count(rows.labeled)} spans in {count(len(rows.table))} sentences",
     reading="A span with a wrong type counts for its label's type.",
     how=f"{_MEASURE} Precision, recall and F1 are as in conlleval and seqeval.",

@@ -251,22 +251,18 @@ def read_support(view: SentenceView, layer: int) -> MapRow | None:
     return None if support is None else MapRow("may see", support[None].astype("float32"))
 
 
-@dataclass(frozen=True)
-class TokenRows:
-    """Rows of one number for each token of a text."""
-
-    tokens: tuple[str, ...]
-    rows: Sequence[TokenRow]
+TokenRows = tuple[Sequence[TokenRow], tuple[str, ...]]
+"""Rows of one number for each token of a text, and the tokens."""
 
 
 def _read_token_rows(source: Source, rows: Sequence[TokenRow]) -> TokenRows:
     if not rows:
         raise NotAvailable(f"{source.record.preset} has none in this text")
-    return TokenRows(source.view.tokens, rows)
+    return rows, source.view.tokens
 
 
 def _draw_rows(label: str, top: float = 0, zero: float = 0) -> Callable[[TokenRows, Look], go.Figure]:
-    return lambda shown, look: draw_token_rows(shown.rows, shown.tokens, look, label=label, top=top, zero=zero)
+    return lambda shown, look: draw_token_rows(*shown, look, label=label, top=top, zero=zero)
 
 
 GATES = Figure("gates", "sentence", "Token gates").add_details(

@@ -186,8 +186,7 @@ def show_near_training(source: Source, now: SelectedTexts | None) -> Tables:
         show_caption(f"Not available: {error}.")
         return {}
     show(embedding_structure.MAP_COMMON, near)
-    found = near.common.found
-    texts, labels = found["text"].tolist(), found["label"].tolist()
+    texts, labels = (near.found[name].tolist() for name in ("text", "label"))
     about = f"nearest in training to {count(len(now))}: {now.words}"
     take = partial(selection.choose_sentences, source.record, texts, labels, about)
     st.button(f"Select these {count(len(texts))}", key="select-training", on_click=take)
