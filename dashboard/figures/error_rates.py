@@ -24,17 +24,7 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.filtering import make_selection_figure
 from dashboard.figures.interval_drawing import build_component
-from dashboard.figures.interval_table import (
-    Axis,
-    Cell,
-    IntervalColumn,
-    IntervalRow,
-    IntervalTable,
-    Mark,
-    Marks,
-    TextCell,
-    make_axis,
-)
+from dashboard.figures.interval_table import Cell, IntervalTable, Mark, Marks, TextCell
 from dashboard.figures.row_selection import RowSelection, SelectionFindings
 from dashboard.figures.theme import Look
 
@@ -83,12 +73,12 @@ def _is_consequence(row: Mapping[str, Any]) -> bool:
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
-def build_ratio_axis(marks: Sequence[Mark]) -> Axis:
+def build_ratio_axis(marks: Sequence[Mark]) -> columns.Axis:
     """Return a logarithmic axis of risk ratios, with ticks at doublings on both sides of 1, that fits all intervals."""
     ends = [end for mark in marks for end in (mark.low, mark.high) if end is not None]
     low, high = math.floor(min([-1.0, *ends])), math.ceil(max([1.0, *ends]))
     ticks = tuple(float(tick) for tick in range(low, high + 1))
-    return Axis(low - 0.15, high + 0.15, ticks, tuple(_FRACTIONS[int(tick)] for tick in ticks), 0.0)
+    return columns.Axis(low - 0.15, high + 0.15, ticks, tuple(_FRACTIONS[int(tick)] for tick in ticks), 0.0)
 
 
 def mark_ratio(row: Mapping[str, Any]) -> Mark:
@@ -293,21 +283,21 @@ def draw_slice_table(shown: SavedSlices) -> Marks:
     rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
     drawn = [each.cells for row in rows for each in (row, *row.children)]
     marks = {key: [mark for cells in drawn if isinstance(mark := cells.get(key), Mark)] for key in ("right", "f1")}
-    right, f1 = (make_axis(marks[key], ends=(0.0, 1.0)) for key in ("right", "f1"))
+    right, f1 = (columns.make_axis(marks[key], ends=(0.0, 1.0)) for key in ("right", "f1"))
     of_class = "; class: recall" if unfolds else ""
-    columns = (
-        IntervalColumn("name", "Slice", "17rem"),
-        IntervalColumn("n", "n", "3.6rem", number=True),
-        IntervalColumn("right", f"{format_title(shown.first)}{of_class}", axis=right),
-        IntervalColumn("rate", "", "3.4rem", number=True),
-        IntervalColumn("others", "vs. others", "5rem", number=True),
-        IntervalColumn("f1", f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}", axis=f1),
-        IntervalColumn("value", "", "3.4rem", number=True),
+    listed = (
+        columns.IntervalColumn("name", "Slice", "17rem"),
+        columns.IntervalColumn("n", "n", "3.6rem", number=True),
+        columns.IntervalColumn("right", f"{format_title(shown.first)}{of_class}", axis=right),
+        columns.IntervalColumn("rate", "", "3.4rem", number=True),
+        columns.IntervalColumn("others", "vs. others", "5rem", number=True),
+        columns.IntervalColumn("f1", f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}", axis=f1),
+        columns.IntervalColumn("value", "", "3.4rem", number=True),
     )
-    return Marks("Saved slices with the metrics of the run", columns, tuple(rows))
+    return Marks("Saved slices with the metrics of the run", listed, tuple(rows))
 
 
-def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) -> IntervalRow:
+def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) -> columns.IntervalRow:
     name, whole = each["name"], each is shown.whole
     small = "" if whole else each["problem"] or (each["said"] if each["n"] else each["lacks"])
     about = f"{name}: {each['said']}. {each['lacks']}"
@@ -322,10 +312,10 @@ def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) ->
             told = f"Other sentences: {number(1 - each['others'], 2)} correct. Difference, 95 %: {low} to {high}.{few}"
             cells["others"] = TextCell(signed(-each["difference"], 2), "few" if few else "", title=told)
     children = _build_class_rows(each) if unfolds and each["n"] else ()
-    return IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
+    return columns.IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
 
 
-def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
+def _build_class_rows(each: Mapping[str, Any]) -> tuple[columns.IntervalRow, ...]:
     rows = []
     for label, found in each["per_class"].items():
         ends = each["per_class_intervals"][label]
@@ -335,7 +325,7 @@ def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
         cells: dict[str, Cell] = {"name": TextCell(label, small=precise), "n": count(found["support"])}
         cells |= _mark_value("right", "rate", found["recall"], ends["recall"], tie=True)
         cells |= _mark_value("f1", "value", found["f1"], ends["f1"], tie=True)
-        rows.append(IntervalRow(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
+        rows.append(columns.IntervalRow(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
     return tuple(rows)
 
 

@@ -10,17 +10,8 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.formatting import count, number
-from core.interpret.faithfulness_verdict import (
-    MEANING,
-    POINTS,
-    THRESHOLDS,
-    Belief,
-    MethodMeasurements,
-    Number,
-    Outcome,
-    Verdict,
-    judge_method,
-)
+from core.interpret import faithfulness_verdict as verdicts
+from core.interpret.faithfulness_verdict import Belief, MethodMeasurements, Verdict
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
@@ -35,7 +26,7 @@ TESTS = {
     "stability": "Paraphrase",
     "control": "Shuffled",
 }
-SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
+SIGNS: Mapping[verdicts.Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
 NOT_ASKED = "not tested"
 HOW = (
     "Words are inserted or deleted one by one, in the order of their effects, and compared with 20 random orders of "
@@ -57,8 +48,8 @@ class FaithfulnessResults:
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
         """Return the faithfulness verdict on each attribution method, as method → verdict."""
-        answers = self.found.answers
-        return {one.method: judge_method(one.method, {**one.tests, "answers": answers}) for one in self.found.methods}
+        own = {"answers": self.found.answers}
+        return {one.method: verdicts.judge_method(one.method, one.tests | own) for one in self.found.methods}
 
 
 def read_faithfulness(source: Source) -> FaithfulnessResults:
@@ -81,7 +72,7 @@ def write_verdict(shown: FaithfulnessResults, method: str) -> str:
 
 
 def _build_cell(name: str, found: MethodMeasurements, said: Verdict) -> TextCell:
-    outcome, held, limit = said.outcomes.get(name), found.tests.get(name), THRESHOLDS[name]
+    outcome, held, limit = said.outcomes.get(name), found.tests.get(name), verdicts.THRESHOLDS[name]
     if held is None:
         return TextCell("", NOT_ASKED if outcome is None else outcome)
     if outcome is None:
@@ -93,7 +84,7 @@ def _build_cell(name: str, found: MethodMeasurements, said: Verdict) -> TextCell
     return TextCell(f"{SIGNS[outcome]} {number(held.value, 2)}", half, strong=outcome == "passed", title=title)
 
 
-def _format_interval(held: Number) -> str:
+def _format_interval(held: verdicts.Number) -> str:
     value, low, high = (number(each, 2) for each in (held.value, held.low, held.high))
     return f"{value}, 95 % interval {low} to {high}, n = {count(held.n)}"
 
@@ -126,7 +117,7 @@ def _explain_tests(shown: FaithfulnessResults) -> str:
     outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
     knows = "" if outcome == "passed" else ", too little for evidence"
     answers = f"Accuracy above chance: κ = {_format_interval(shown.found.answers)}{knows}."
-    return f"{HOW} ± is half of the 95 % interval. {answers} {MEANING}"
+    return f"{HOW} ± is half of the 95 % interval. {answers} {verdicts.MEANING}"
 
 
 def _build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
@@ -180,7 +171,7 @@ def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
     t, curves = look.tokens, shown.measured.curves
     ways = [way for way in PANELS if way in curves]
     figure = Panels(look, [[PANELS[way] for way in ways]], height=330, horizontal_spacing=0.08, shared_yaxes=True)
-    shares = np.linspace(0, 100, POINTS)
+    shares = np.linspace(0, 100, verdicts.POINTS)
     for place, way in enumerate(ways, start=1):
         turn = 1 if way == "insertion" else -1
         for name, curve, color, dash in (
@@ -218,10 +209,11 @@ def _write_curves_reading(shown: MethodCurves) -> str:
 
 def build_curve_table(shown: MethodCurves) -> pd.DataFrame:
     """Return a row for each point of a method's insertion and deletion curves and of the curves for random order."""
+    shares = np.linspace(0, 1, verdicts.POINTS)
     rows = [
         {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
         for name, curve in shown.measured.curves.items()
-        for share, value, low, high in zip(np.linspace(0, 1, POINTS), curve.values, curve.low, curve.high, strict=True)
+        for share, value, low, high in zip(shares, curve.values, curve.low, curve.high, strict=True)
     ]
     return pd.DataFrame(rows)
 

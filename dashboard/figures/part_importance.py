@@ -12,27 +12,17 @@ from core.formatting import count, format_p, format_subscript, number, signed
 from core.interpret import attention_findings as findings
 from core.runs import attention_files
 from dashboard.figures import interval_table as columns
+from dashboard.figures import split_attention
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_table import Mark
-from dashboard.figures.split_attention import (
-    CSV,
-    PAGE,
-    SIGNED,
-    Row,
-    SplitAttention,
-    find_ends,
-    make_table_figure,
-    pick_ends,
-    read_measures,
-    refuse_empty,
-)
+from dashboard.figures.split_attention import CSV, SIGNED, Row, SplitAttention, make_table_figure
 from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 
 def read_importance(source: Source) -> SplitAttention:
     """Read what silencing each part costs; NotAvailable: not computed yet, or no attention."""
-    return read_measures(source, attention_files.PartImportance)
+    return split_attention.read_measures(source, attention_files.PartImportance)
 
 
 def _mark_difference(row: Row, is_clear: Callable[[Row], bool]) -> Mark:
@@ -82,8 +72,8 @@ def _draw_lambda_course(shown: SplitAttention, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-LAMBDA_COURSE = Figure("attention-lambda", PAGE, "Accuracy against λ").add_details(
-    read=lambda source: refuse_empty(read_importance(source), "lambdas", "λ", source),
+LAMBDA_COURSE = Figure("attention-lambda", split_attention.PAGE, "Accuracy against λ").add_details(
+    read=lambda source: split_attention.refuse_empty(read_importance(source), "lambdas", "λ", source),
     draw=_draw_lambda_course,
     note=lambda shown: shown.n,
     reading="Thick: all λ together; thin: one λ alone. 1 is as trained.",
@@ -106,7 +96,7 @@ class RankedWords:
 
 def read_words(source: Source) -> RankedWords:
     """Read the words of a split by their effect on the chosen class; NotAvailable: not computed yet, or none."""
-    shown = read_measures(source, attention_files.WordEffects)
+    shown = split_attention.read_measures(source, attention_files.WordEffects)
     rows = [row for row in shown.found["rows"] if row["class"] == source.get_choice(WORD_CLASS)]
     if not rows:
         raise NotAvailable("no word is in enough texts")
@@ -114,7 +104,7 @@ def read_words(source: Source) -> RankedWords:
 
 
 def _mark_word(row: Row) -> Mark:
-    low, high = find_ends(row)
+    low, high = split_attention.find_ends(row)
     return Mark(row["value"], low, high, tie=low is None or high is None or low <= 0 <= high)
 
 
@@ -131,7 +121,7 @@ WORDS = make_table_figure(
         *(columns.count("texts", "texts", "texts", "5rem"), CSV),
     ),
     "word",
-    pick_ends,
+    split_attention.pick_ends,
     note=lambda shown: f"{shown.shown.n}, {count(len(shown.rows))} words",
     reading="Bar: 95 % interval; ring: it contains 0. Choose a word for its sentences.",
     finding=lambda shown: findings.describe_words({"words": shown.shown.found}),
@@ -144,7 +134,7 @@ WORDS = make_table_figure(
 EFFECTS_OF_PARTS = make_table_figure(
     "effects",
     "Does it matter?",
-    lambda source: read_measures(source, attention_files.PartEffects),
+    lambda source: split_attention.read_measures(source, attention_files.PartEffects),
     "Accuracy lost with all parts of a kind changed",
     lambda shown: shown.found["effects"],
     (

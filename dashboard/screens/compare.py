@@ -16,29 +16,12 @@ from core.runs.record import RunRecord
 from core.runs.run_names import group_runs
 from dashboard import selection, state
 from dashboard.data import data
+from dashboard.figures import compare_sentences, model_comparison
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC
-from dashboard.figures.compare_sentences import (
-    CELLS,
-    MAPS,
-    MATRIX,
-    AgreementMatrix,
-    build_cell_table,
-    describe_disagreement,
-)
+from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, AgreementMatrix
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.model_comparison import (
-    BY,
-    METRIC,
-    MODELS,
-    MOST,
-    PAIR,
-    PAIRS,
-    WHERE,
-    can_choose_column,
-    get_letter,
-    list_pairs,
-)
+from dashboard.figures.model_comparison import METRIC, MODELS, MOST, PAIR, PAIRS, WHERE
 from dashboard.figures.results import SENTENCE
 from dashboard.figures.subplots import find_cell
 from dashboard.widgets import messages
@@ -160,7 +143,7 @@ def _can_compare(source: Source) -> bool:
 
 def _show_models(source: Source) -> dict[str, Table]:
     """Show the finding, the agreement matrix of the chosen pair, and next to it all models and pairs with intervals."""
-    if (asked := state.get_param(PAIR.name)) in list_pairs(source):
+    if (asked := state.get_param(PAIR.name)) in model_comparison.list_pairs(source):
         source.choices[PAIR.name] = asked
     read_option(CELLS, source)
     summary = st.container()
@@ -177,7 +160,7 @@ def _show_models(source: Source) -> dict[str, Table]:
             read = MATRIX.resolve_text(MATRIX.reading, shape), str(MODELS.reading)
             show_how("compare", *read, str(MODELS.how), str(PAIRS.how))
     with summary:
-        messages.show_summary(pairs.summary, describe_disagreement(shape))
+        messages.show_summary(pairs.summary, compare_sentences.describe_disagreement(shape))
     _show_cell_texts(source, shape)
     return {**MODELS.build_tables(models), **PAIRS.build_tables(pairs), **MATRIX.build_tables(shape)}
 
@@ -188,8 +171,8 @@ def _select_pair() -> None:
 
 
 def _show_columns(source: Source) -> dict[str, Table]:
-    if can_choose_column(source):
-        pick_option(BY, source)
+    if model_comparison.can_choose_column(source):
+        pick_option(model_comparison.BY, source)
     try:
         return {**show_figures(source, WHERE)}
     except NotAvailable as error:
@@ -216,7 +199,7 @@ def _show_maps(source: Source) -> dict[str, Table]:
     text = st.text_input("Sentence", key=state.TEXT, bind="query-params", max_chars=500, **hidden)
     if not text:
         return {}
-    letters = [get_letter(source, side) for side in source.sides.sides]
+    letters = [model_comparison.get_letter(source, side) for side in source.sides.sides]
     columns = split_page("maps", min(2, len(letters)))
     for place, letter in enumerate(letters):
         here = Source(source.record, data, others=source.others, split=source.split, text=text, choices={"who": letter})
@@ -272,7 +255,7 @@ def _show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     first, second = shape.letters
     says = {} if shape.has_known_answers else {first: (f"{first} predicts", 88), second: (f"{second} predicts", 88)}
     columns = {"text": ("Sentence", 176 if says else 320), "label": ("Label", 76), **says}
-    of, table = [shape.letters, now.words, len(rows)], build_cell_table(shape, shown)
+    of, table = [shape.letters, now.words, len(rows)], compare_sentences.build_cell_table(shape, shown)
     alt = f"Sentences: {now.words}"
     show_sentences(table, alt, columns, of, marked, lambda row: selection.look_at(record, order[row]), most=SHOWN)
     if marked is not None:

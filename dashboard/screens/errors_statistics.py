@@ -20,18 +20,10 @@ from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
+from dashboard.figures import distinguishing_features as features
 from dashboard.figures import error_rates, filtering
 from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, SplitShift
-from dashboard.figures.distinguishing_features import (
-    CLOUDS,
-    MARKED,
-    OF_CLASS,
-    OVERUSED,
-    Outcomes,
-    compare_features,
-    compare_words,
-    find_outcomes,
-)
+from dashboard.figures.distinguishing_features import CLOUDS, MARKED, OF_CLASS, OVERUSED, Outcomes
 from dashboard.figures.error_list import ERRORS
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.registry import list_unplaced
@@ -84,12 +76,14 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
 
 
 def _show_words(shown: RowSelection) -> Tables:
-    words = compare_words(shown)
+    words = features.compare_words(shown)
     left, right = split_page("marked", [6, 5])
     with left:
         tables = _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
     with right:
-        marked = _show_pick_table(MARKED, compare_features(shown), "", lambda: pick_row(shown, MARKED.name, ""))
+        marked = _show_pick_table(
+            MARKED, features.compare_features(shown), "", lambda: pick_row(shown, MARKED.name, "")
+        )
     return tables | marked
 
 
@@ -150,7 +144,7 @@ def _show_outcome_words(source: Source, shown: RowSelection) -> Tables:
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick_option(OF_CLASS, source)
-    found = find_outcomes(shown, str(source.get_choice(OF_CLASS)))
+    found = features.find_outcomes(shown, str(source.get_choice(OF_CLASS)))
     note, reading = CLOUDS.resolve_text(CLOUDS.note, found), CLOUDS.resolve_text(CLOUDS.reading, found)
     with head:
         show_figure_heading(CLOUDS, found)

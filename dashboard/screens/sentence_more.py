@@ -26,18 +26,11 @@ from core.text.graphemes import clip_text, wrap_bidi
 from core.text.words import split_passages
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures import token_values
+from dashboard.figures import attribution_comparison, token_values
 from dashboard.figures.ablation_levers import LEVERS
 from dashboard.figures.attention import build_attention_table, build_prediction_table, has_subtraction
 from dashboard.figures.attention_heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
-from dashboard.figures.attribution_comparison import (
-    DIFFERENCE,
-    EXTENT,
-    METHODS,
-    READ_NEEDED,
-    MethodComparison,
-    list_methods,
-)
+from dashboard.figures.attribution_comparison import DIFFERENCE, EXTENT, METHODS, READ_NEEDED
 from dashboard.figures.faithfulness import ALONG, BELIEF, HOW, METHOD
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.interventions import DISTANCE, DONOR, LAMBDA_BENCH, OF, PATCHING, measure_distance, prepare_query
@@ -355,12 +348,18 @@ def _show_methods(source: Source) -> Tables:
     tables: Tables = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
-        asked = source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
+        asked = (
+            source.record.run,
+            source.text,
+            get_target_class(source),
+            source.edits,
+            attribution_comparison.list_methods(source),
+        )
         wanted = ("each_method", *asked)
         known = wait_for(data.request_all(wanted), "methods", "Some methods have no result yet.")
         if not known.whole:
             if known.found is not None:
-                shown = MethodComparison(source.record, known.found, bool(source.edits))
+                shown = attribution_comparison.MethodComparison(source.record, known.found, bool(source.edits))
                 tables = show_with_tables(METHODS, shown)
             choose_option(EXTENT, source)
             return tables
