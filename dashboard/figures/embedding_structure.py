@@ -29,7 +29,7 @@ from dashboard.figures.figure import FREE, LONGEST, Figure, QuietOption, Source,
 from dashboard.figures.filtering import ORDER, SELECT, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.subplots import Panels, make_whiskers
-from dashboard.figures.theme import Look, build_template, color_classes, spread_labels
+from dashboard.figures.theme import Look, color_classes, spread_labels
 
 LEAST = 2  # fewest sentences whose common neighbours are counted
 SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among their ten nearest", width=80)}
@@ -163,45 +163,35 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
     """Draw neighbour purity and silhouette of the classes after each part of a model, with the purity due to chance."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
-    figure = go.Figure(layout={"template": build_template(look)})
+    figure = Panels(look, [[""]], height=280)
     if shown.chosen in names:
         at = names.index(shown.chosen)
-        figure.add_vrect(x0=at - 0.2, x1=at + 0.2, fillcolor=t.panel, line_width=0, layer="below")
+        band = {"y0": 0, "y1": 1, "yref": "y domain", "fillcolor": t.panel, "line": {"width": 0}, "layer": "below"}
+        figure.add_shape(type="rect", x0=at - 0.2, x1=at + 0.2, **band)
     lines = (("purity", t.accent, "circle", "solid"), ("silhouette", t.ink, "diamond", "dash"))
-    ends = dict[str, tuple[float, str]]()
+    ends: list[tuple[str, float, str]] = []
     for name, color, symbol, dash in lines:
         if None in (values := [getattr(each, name) for each in stages]):
             continue
-        ends[name] = (values[-1], color)
+        ends.append((name, values[-1], color))
         ranges = [each.interval for each in stages if each.interval]
         whole = name == "silhouette" and len(ranges) == len(stages)
         spans = make_whiskers(values, ranges, look.scale_size(1.4)) if whole else None
-        figure.add_scatter(
-            x=places,
-            y=values,
-            error_y=spans,
-            mode="lines+markers+text",
-            text=[number(value, 2) for value in values],
-            textposition="top center",
-            textfont={"color": color, "size": look.scale_size(13)},
-            cliponaxis=False,
-            line={"color": color, "width": look.scale_size(2), "dash": dash},
-            marker={"symbol": symbol, "size": look.scale_size(8), "color": color},
-            hovertemplate=f"%{{customdata}}<br>{name} %{{y:.3f}}<extra></extra>",
-            customdata=names,
-        )
-    if "purity" in ends:
+        drawn: dict[str, Any] = {"stroke": (color, 2, dash), "dots": (color, 8, symbol), "error_y": spans}
+        drawn |= {"text": [number(value, 2) for value in values], "textposition": "top center", "cliponaxis": False}
+        drawn |= {"textfont": {"color": color, "size": look.scale_size(13)}, "mode": "lines+markers+text"}
+        hover = f"%{{customdata}}<br>{name} %{{y:.3f}}"
+        figure.add_scatter(x=places, y=values, customdata=names, hover=hover, **drawn)
+    if any(name == "purity" for name, _, _ in ends):
         chance = shown.layers.chance
-        ends["by chance"] = (chance, t.muted)
+        ends.append(("by chance", chance, t.muted))
         figure.add_hline(y=chance, line={"color": t.muted, "width": look.scale_size(1), "dash": "dot"}, layer="below")
-    low = min([0.0, *(value for value, _ in ends.values())])
-    heights = spread_labels([value for value, _ in ends.values()], 0.1 * (1 - low))
-    for (name, (_, color)), height in zip(ends.items(), heights, strict=True):
-        own = {"bgcolor": t.paper, "font": {"color": color, "size": look.scale_size(14)}}
-        figure.add_annotation(x=places[-1] + 0.12, y=height, text=name, xanchor="left", **own)
+    low = min([0.0, *(value for _, value, _ in ends)])
+    figure.add_end_labels(ends, 0.1 * (1 - low), x=places[-1] + 0.12, bgcolor=t.paper)
     figure.update_xaxes(tickvals=places, ticktext=names, range=[-0.4, len(places) - 0.35 + 0.06 * len(places)])
     figure.update_yaxes(range=[low - 0.03, 1.08])
-    return figure.update_layout(height=look.scale_height(280), hovermode="closest")
+    figure.update_layout(hovermode="closest", margin={"t": 8})
+    return figure.build_figure()
 
 
 def _build_depths_table(shown: Depths) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Figure of the similarity of two runs' layers: linear CKA on the same sentences."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,18 +35,9 @@ def _read_similarity(source: Source) -> SimilarLayers:
 def _draw_similarity(shown: SimilarLayers, look: Look) -> go.Figure:
     t, found, size = look.tokens, shown.found, look.scale_size
     figure = go.Figure(layout={"template": build_template(look)})
-    figure.add_heatmap(
-        x=list(found.second),
-        y=list(found.first),
-        z=found.values,
-        zmin=0,
-        zmax=1,
-        colorscale=make_sequential_scale(t),
-        showscale=False,
-        xgap=3,
-        ygap=3,
-        hovertemplate="%{y}, %{x}: CKA %{z:.3f}<extra></extra>",
-    )
+    style: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": make_sequential_scale(t), "showscale": False}
+    style |= {"xgap": 3, "ygap": 3, "hovertemplate": "%{y}, %{x}: CKA %{z:.3f}<extra></extra>"}
+    figure.add_heatmap(x=list(found.second), y=list(found.first), z=found.values, **style)
     for row, own in enumerate(found.first):
         for column, other in enumerate(found.second):
             value = float(found.values[row, column])

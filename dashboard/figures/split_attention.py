@@ -18,7 +18,7 @@ from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import ColumnSpec, IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import Panels, make_whiskers
+from dashboard.figures.subplots import INSIDE, Panels, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 PAGE = "attention"
@@ -129,8 +129,7 @@ def draw_grid(shown: SplitAttention, look: Look) -> go.Figure:
     low, wide = min(values, default=0), max(max(values, default=1) - min(values, default=0), 1e-9)
     titles = [f"A{format_subscript(each)}" if len(components) > 1 else "" for each in components]
     figure = Panels(look, [titles], height=54 * layers + 96, horizontal_spacing=0.06)
-    style: dict[str, Any] = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
-    style |= {f"{name}selected": {"marker": {"opacity": share}} for name, share in (("", 1), ("un", 0.5))}
+    chosen = {f"{name}selected": {"marker": {"opacity": share}} for name, share in (("", 1), ("un", 0.5))}
     for col, component in enumerate(components, 1):
         own = [row for row in rows if (row["component"] or 0) == component]
         shades = [blend_colors(t.paper, t.ink, 0.06 + 0.3 * (row["value"] - low) / wide) for row in own]
@@ -143,8 +142,8 @@ def draw_grid(shown: SplitAttention, look: Look) -> go.Figure:
             marker={"color": shades, "cornerradius": 4, "line": {"width": 0}},
             customdata=[[row["layer"], row["head"], component] for row in own],
             text=[number(row["value"], 2 if row["value"] < 10 else 1) for row in own],
-            constraintext="none",
-            **style,
+            **INSIDE,
+            **chosen,
             textfont={"size": look.scale_size(14), "color": t.ink},
             hovertext=[_describe_cell(row) for row in own],
             hover="%{hovertext}",

@@ -15,6 +15,8 @@ from plotly.subplots import make_subplots
 from dashboard.figures.theme import Look, build_template, spread_labels
 
 LARGE_CELLS = 4  # a matrix with fewer rows has large cells
+INSIDE = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "constraintext": "none"}
+"""Style of bars with a text in their middle."""
 Style = tuple[()] | tuple[Any, float] | tuple[Any, float, Any]
 """Colour of lines or points (None: the trace's own), width or size before it is scaled, and dash or symbol."""
 
@@ -185,10 +187,7 @@ def draw_bar_matrix(
         marker={"color": [color(i, j) for i, j in cells], "cornerradius": 6, "line": {"width": 0}},
         customdata=[[i, j] for i, j in cells],
         text=[words(i, j) for i, j in cells],
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
-        constraintext="none",
+        **INSIDE,
         textfont={"size": look.scale_size(18 if few else 14), "color": t.ink},
         hovertext=[hover(i, j) for i, j in cells],
         hover="%{hovertext}",

@@ -20,6 +20,7 @@ from core.formatting import count, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
 from dashboard.figures.figure import FREE, Figure, Option, Source
+from dashboard.figures.subplots import INSIDE, Panels
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, choose_text_color, make_sequential_scale
 
 if TYPE_CHECKING:
@@ -207,31 +208,27 @@ def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
     t = look.tokens
     colors, table = _color_types(t, rows.kinds), rows.scores.evaluate_types()
     kinds = list(WRONG)[::-1]
-    figure = go.Figure()
+    figure = Panels(look, [[""]], height=96 + 40 * len(kinds))
     for kind in rows.kinds:
-        values = [table[kind][name] for name in kinds]
+        values, color = [table[kind][name] for name in kinds], colors[kind]
         figure.add_bar(
             x=values,
             y=kinds,
             orientation="h",
             name=escape_text(kind),
-            marker={"color": colors[kind], "line": {"color": t.paper, "width": look.scale_size(1)}},
+            marker={"color": color, "line": {"color": t.paper, "width": look.scale_size(1)}},
             text=[escape_text(kind) if value >= max(values) / 4 else "" for value in values],
-            textposition="inside",
-            textangle=0,
-            constraintext="none",
-            insidetextanchor="middle",
-            insidetextfont={"color": choose_text_color(t, colors[kind])},
-            hovertemplate=f"{escape_text(kind)}, %{{y}}: %{{x}}<extra></extra>",
+            **INSIDE,
+            insidetextfont={"color": choose_text_color(t, color)},
+            hover=f"{escape_text(kind)}, %{{y}}: %{{x}}",
         )
-    size = {"height": look.scale_height(96 + 40 * len(kinds)), "margin": {"t": look.scale_size(8)}}
-    figure.update_layout(template=build_template(look), barmode="stack", bargap=0.3, **size)
+    figure.update_layout(barmode="stack", bargap=0.3, margin={"t": look.scale_size(8)})
     figure.update_layout(showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"})
     most = max(sum(table[kind][name] for kind in rows.kinds) for name in kinds)
     figure.update_xaxes(title="spans", rangemode="tozero", tickformat=",d", showgrid=True)
     figure.update_xaxes(dtick=1 if most < 5 else None, range=None if most else [0, 1])  # no tick between whole numbers
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
-    return figure
+    return figure.build_figure()
 
 
 def _tag_typed_text(source: Source) -> TaggedText:

@@ -67,26 +67,19 @@ def show_page() -> None:
         return
     try:
         option = access.find_dataset(name or BUILT_IN)
+        raw = Path(option.id)
         if option.lacking:
             show_problem(f"“{option.id}” is not available", option.lacking)
             _show_named()
-        elif _is_raw_file(option):
-            show_heading(Path(option.id).name, "file", note="not used yet")
-            data_file.show_path_file(Path(option.id))
+        elif option.id == option.settings["data.name"] and not is_registered(option.id) and raw.expanduser().is_file():
+            show_heading(raw.name, "file", note="not used yet")
+            data_file.show_path_file(raw)
         else:
             facts = _show_dataset(option, actions)
     except (DataError, NotAvailable) as error:
         show_problem("This data cannot be used", str(error))
     with head:
         show_header(title, QUESTION, facts)
-
-
-def _is_raw_file(option: DatasetOption) -> bool:
-    return (
-        not is_registered(option.id)
-        and option.id == option.settings["data.name"]
-        and Path(option.id).expanduser().is_file()
-    )
 
 
 def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:

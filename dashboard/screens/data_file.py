@@ -98,12 +98,9 @@ def show_upload(file: UploadedFile) -> None:
 def show_path_file(path: Path) -> None:
     """Show a preview of a data file that is named by its path, to confirm how it is read; the file is not copied."""
     whole = str(path.expanduser().resolve())
-    confirm_file(
-        path.name,
-        hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-        lambda config: data.inspect_path(Path(whole), config),
-        lambda config: dataclasses.replace(config, name=whole),
-    )
+    key = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    look = partial(data.inspect_path, Path(whole))
+    confirm_file(path.name, key, look, lambda config: dataclasses.replace(config, name=whole))
 
 
 def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
@@ -155,12 +152,8 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     names = "Does the first row contain column names, or a text with its label?"
     header = pick_value("header", HEADERS, 190, names)
     quotes = pick_value("quoting", QUOTES, 150, "How a text file quotes cells that contain the delimiter")
-    return DataConfig(
-        encoding="" if encoding == FOUND else encoding,
-        delimiter=DELIMITERS.get(delimiter, ""),
-        header=HEADERS.get(header, ""),
-        quoting=QUOTES.get(quotes, ""),
-    )
+    marks = {"delimiter": DELIMITERS.get(delimiter, ""), "quoting": QUOTES.get(quotes, "")}
+    return DataConfig(encoding="" if encoding == FOUND else encoding, header=HEADERS.get(header, ""), **marks)
 
 
 def _pick_sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
@@ -248,13 +241,9 @@ def _pick_columns(
     about = "For pairs: the second text that the model reads"
     pair = pick_column("pair", [NO_PAIR, *names], first.pair if first.pair in names else NO_PAIR, about)
     second = SINGLE if pair in (None, NO_PAIR) else str(pair)
-    config = dataclasses.replace(
-        asked,
-        text=text or "",
-        label=label or "",
-        pair="" if second == (first.pair or SINGLE) else second,
-        separator=_pick_separator(place, key, first),
-    )
+    second = "" if second == (first.pair or SINGLE) else second
+    separator = _pick_separator(place, key, first)
+    config = dataclasses.replace(asked, text=text or "", label=label or "", pair=second, separator=separator)
     found = not (config.separator or config.pair) and (config.text, config.label) == (first.text, first.label)
     return config, first if found else look(config)
 

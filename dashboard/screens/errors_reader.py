@@ -1,5 +1,7 @@
 """The list of selected sentences on Errors, the open sentence and its codes, as parts that rerun without the page."""
 
+from typing import Any
+
 import streamlit as st
 
 from core.error_analysis.selection import Selection, parse_selection
@@ -34,19 +36,13 @@ def show_other_texts(shown: RowSelection) -> None:
     key = f"elsewhere-{group.digest}"
 
     def look_at() -> None:
-        if rows := state.get_value(key, {}).get("selection", {}).get("rows", []):
+        if rows := state.get_clicked_rows(key):
             selection.look_at(record, rows[0])
 
     labels = {"Label": group.labels} if any(group.labels) else {}
-    st.dataframe(
-        {"Sentence": group.texts, **labels},
-        key=key,
-        hide_index=True,
-        row_height=get_row_height(),
-        on_select=look_at,
-        selection_mode="single-row",
-        alt=f"Selected: {group.about}",
-    )
+    look: dict[str, Any] = {"hide_index": True, "row_height": get_row_height(), "selection_mode": "single-row"}
+    look |= {"key": key, "on_select": look_at, "alt": f"Selected: {group.about}"}
+    st.dataframe({"Sentence": group.texts, **labels}, **look)
 
 
 def show_codes_part(shown: RowSelection) -> None:
@@ -89,9 +85,7 @@ def _show_texts(shown: RowSelection) -> None:
         ERRORS.write_alt_text(reading, note, ""),
         on_rest_change=lambda: _carry_place(key),
         on_open_change=lambda: None,
-        on_coded_change=lambda: _store_reports(key, shown),
-        on_undo_change=lambda: _store_reports(key, shown),
-        on_again_change=lambda: _store_reports(key, shown),
+        **dict.fromkeys(("on_coded_change", "on_undo_change", "on_again_change"), lambda: _store_reports(key, shown)),
         on_named_change=lambda: errors_codes.set_author(key),
         on_added_change=lambda: _add_code(key, shown),
         on_order_change=lambda: _change_order(key),

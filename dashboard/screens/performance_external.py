@@ -16,12 +16,12 @@ from core.runs.record import RunRecord
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, list_stats
+from dashboard.screens.data_rows import edit_labels
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show_caption, show_with_tables
 from dashboard.widgets.messages import explain_refusal, show_finding, show_notes, show_problem
 from dashboard.widgets.progress import show_job, show_start_button
-from dashboard.widgets.style import get_row_height
 
 if TYPE_CHECKING:
     from core.runs.evaluation_data import DataRequest, DatasetLabels
@@ -99,21 +99,11 @@ def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | 
     import pandas as pd
 
     names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]
-    classes = [*record.classes, LEFT_OUT]
-    rows = pd.DataFrame({"label": list(offered.labels), "rows": list(offered.labels.values()), "class": names})
-    edited = st.data_editor(
-        rows,
-        hide_index=True,
-        row_height=get_row_height(),
-        width="content",
-        disabled=["label", "rows"],
-        column_config={
-            "label": st.column_config.TextColumn("Its label", width=220),
-            "rows": st.column_config.NumberColumn("Rows", width=90),
-            "class": st.column_config.SelectboxColumn("Class of this run", options=classes, width=220),
-        },
-        key=state.get_widget_key(f"elsewhere-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"),
-    )
+    rows = {"label": list(offered.labels), "rows": list(offered.labels.values()), "class": names}
+    classes = st.column_config.SelectboxColumn("Class of this run", options=[*record.classes, LEFT_OUT], width=220)
+    columns = {"label": st.column_config.TextColumn("Its label", width=220), "class": classes}
+    key = f"elsewhere-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"
+    edited = edit_labels(rows, columns, state.get_widget_key(key))
     show_caption(f"{count(offered.rows)} labelled rows, split {offered.split}. Click a class to change it.")
     named = zip(edited["label"], edited["class"], strict=True)
     return {str(label): None if pd.isna(name) else str(name) for label, name in named}

@@ -124,7 +124,10 @@ def _list_sections(
         "Other parts": (words and _has_other_parts(source), partial(_show_other_parts, source)),
         "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, trained)),
         "Mixture": (trained.mix is not None, partial(_show_mixture, record, source.edits, trained, view)),
-        "Passages": (_is_long(record, source.text), partial(_show_passages, record, source.text)),
+        "Passages": (
+            not record.pairs and len(split_passages(source.text, MOST_WORDS)) > 1,
+            partial(_show_passages, record, source.text),
+        ),
         "Negation": (True, partial(_show_negation, record, others, source.text)),
         "Two models": (True, partial(show_second_run, source, others)),
         SECTION: (get_pinned() is not None, partial(compare_pinned, source, pin)),
@@ -312,10 +315,6 @@ ABOUT = (
     "changes, and predicts from the mean of their logits. In a terminal: predict with --passage."
 )
 NOTE = "Click a passage to read it alone. Undo restores the text."
-
-
-def _is_long(record: RunRecord, text: str) -> bool:
-    return not record.pairs and len(split_passages(text, MOST_WORDS)) > 1
 
 
 def _show_passages(record: RunRecord, text: str) -> Tables:

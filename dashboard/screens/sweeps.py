@@ -109,9 +109,8 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     show_sections(sections)
 
     def build_full_table() -> pd.DataFrame:
-        return pd.DataFrame(
-            run_files.sweep_table.flatten_table(data.build_sweep_table(plan, version, (), baseline or ""))
-        )
+        whole = data.build_sweep_table(plan, version, (), baseline or "")
+        return pd.DataFrame(run_files.sweep_table.flatten_table(whole))
 
     show_export_bar("sweep", {"Table": build_full_table, "Runs": runs})
 

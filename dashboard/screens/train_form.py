@@ -204,25 +204,16 @@ HOW = "An empty field keeps the grey value. Names are those of sentiscope train 
 
 def _show_settings(defaults: RunConfig) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(
-            "Name of the run",
-            key=state.NAME,
-            persist_state="session",
-            placeholder="made from data, model, seed and time",
-            help="Letters, digits, dots and dashes; a taken name gets a number",
-            width=360,
-        )
+        look: dict[str, Any] = {"placeholder": "made from data, model, seed and time", "width": 360}
+        look["help"] = "Letters, digits, dots and dashes; a taken name gets a number"
+        st.text_input("Name of the run", key=state.NAME, persist_state="session", **look)
         form_fields.pick_start(state.SETTING + START)
         form_fields.show_recipe_switch(state.RECIPE, RECIPE_MORE)
         n = len(data.list_examples())
-        st.toggle(
-            f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
-            key=state.ALONG,
-            persist_state="session",
-            disabled=not n,
-            help="They join only the training split; no metric includes them (data.examples). "
-            + ("Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"),
-        )
+        about = "They join only the training split; no metric includes them (data.examples). "
+        about += "Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"
+        title = f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example"
+        st.toggle(title, key=state.ALONG, persist_state="session", disabled=not n, help=about)
     for room, title in ROOMS.items():
         names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
         show_fields(title, [SETTINGS[name] for name in names], defaults)

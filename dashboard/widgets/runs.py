@@ -41,17 +41,10 @@ def pick_run() -> None:
     if said := state.pop_value(state.REMOVED):
         show_finding(*said)
     st.html('<p class="s-label">Run</p>')
-    st.selectbox(
-        "Run that all pages show",
-        sorted(records, key=lambda run: (names[run].data == CORPUS, names[run].data, names[run].text)),
-        index=None,
-        key=state.RUN,
-        format_func=lambda run: names[run].full,
-        placeholder="Choose a run" if names else "No run yet",
-        required=True,
-        label_visibility="collapsed",
-        disabled=not names,
-    )
+    listed = sorted(records, key=lambda run: (names[run].data == CORPUS, names[run].data, names[run].text))
+    look: dict[str, Any] = {"placeholder": "Choose a run" if names else "No run yet", "disabled": not names}
+    look |= {"required": True, "label_visibility": "collapsed", "format_func": lambda run: names[run].full}
+    st.selectbox("Run that all pages show", listed, None, key=state.RUN, **look)
     state.drop_keys(state.REQUESTED)  # the browser has received it
     if run := state.get_run():
         state.drop_keys(state.MISSING)
