@@ -1,4 +1,4 @@
-"""Tables of the papers beside our results: differences with verdicts, bars, boxes, a confusion matrix, and claims."""
+"""Tables of the papers beside our results: differences with verdicts, bars, a confusion matrix, claims, and speed."""
 
 import re
 from collections import Counter
@@ -16,6 +16,7 @@ from core.formatting import MINUS, count, number, signed
 from core.models.presets import PAPERS, find_paper
 from core.papers import reproduction
 from core.papers.claims import FINDERS, HOLDS, NOT
+from core.papers.reported_results import read_speed
 from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLUSIVE, NOT_RUN, ONE_SEED
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
@@ -46,6 +47,7 @@ METRICS |= {"delta_sigma2_as_printed": "σ² of the gain, as printed", "n_texts"
 METRICS |= {"mean_token_length": "mean length in tokens", "cv10_mean": "mean of 10 folds", "cv10_std": "SD of 10 folds"}
 METRICS |= {"wilcoxon_p": "p (Wilcoxon)"}
 """Metrics of reported results in words, where the name is none."""
+SPEEDS = {"milliseconds": ("time, ms", 1.0), "memory": ("memory, MB", 1e6)}
 CORNERS = ("confusion_tnr", "confusion_tpr")
 """Metrics of the confusion matrix on its diagonal, %."""
 
@@ -366,4 +368,37 @@ CLAIMS = Figure("paper-claims", "papers", "Claims").add_details(
     reading="Unfold a claim to see what the paper's own numbers give.",
     finding=lambda shown: count_verdicts(shown.rows),
     tables=lambda shown: {"Claims": pd.DataFrame(shown.rows)},
+)
+
+
+def _draw_growth(found: dict[str, Any], look: Look) -> go.Figure:
+    t, rows = look.tokens, found["lengths"]
+    titles = [*(title for title, _ in SPEEDS.values()), "times faster"]
+    figure = Panels(look, [titles], height=340, horizontal_spacing=0.09)
+    x = [row["tokens"] for row in rows]
+    corner: dict[str, Any] = {"x": 1, "xref": "x domain", "yref": "y domain", "xanchor": "right", "yanchor": "bottom"}
+    for column, (key, (_, unit)) in enumerate(SPEEDS.items(), start=1):
+        for way, color in (("sparse", t.accent), ("full", t.muted)):
+            way_of: dict[str, Any] = {"mode": "lines+markers", "stroke": (color, 2.4), "hover": f"{way}: %{{y:.3g}}"}
+            figure.add_scatter(col=column, x=x, y=[row[way][key] / unit for row in rows], **way_of)
+            if slope := found["slopes"][way][key]:
+                text, height = f"{way}: length<sup>{slope:.2f}</sup>", 0.02 + 0.11 * (way == "full")
+                figure.add_annotation(col=column, **corner, y=height, text=text, font={"color": color})
+    lines = ("faster", "measured", (t.accent, 2, "solid"), 0.02), ("theory", "n/(k + s)", (t.ink, 2, "dash"), 0.13)
+    for key, words, stroke, height in lines:
+        figure.add_scatter(col=3, x=x, y=[row[key] for row in rows], stroke=stroke, hover=f"{words}: %{{y:.1f}}")
+        figure.add_annotation(col=3, **corner, y=height, text=words, font={"color": stroke[0]})
+    ticks = x[::2]
+    figure.update_xaxes(type="log", title="tokens", tickvals=ticks, ticktext=[count(each) for each in ticks])
+    figure.update_yaxes(type="log", dtick=1)
+    return figure.build_figure()
+
+
+GROWTH = Figure("attention-growth", "papers", "Speed by length").add_details(
+    read=lambda source: read_speed(),
+    draw=_draw_growth,
+    note=lambda found: f"{found['processor']}, {found['threads']} threads; slopes from 1\u202f024 tokens",
+    reading="One text through SentiFormer, sparse or full attention. Dashed: pairs saved.",
+    how="Random weights and tokens, median of passes: `sentiscope efficiency`. PyTorch's fused attention keeps no map "
+    "of all pairs, so that its memory grows linearly too.",
 )

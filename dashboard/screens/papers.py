@@ -24,7 +24,6 @@ from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import papers as figures
-from dashboard.figures.attention_growth import GROWTH
 from dashboard.figures.papers import PaperTable
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption
@@ -69,7 +68,7 @@ def _show_more(shown: PaperTable) -> None:
             read(shown)
             sections[str(figure.title)] = partial(show, figure, shown)
     if shown.paper == "sentiformer":
-        sections[str(GROWTH.title)] = partial(show, GROWTH, read_speed())
+        sections[str(figures.GROWTH.title)] = partial(show, figures.GROWTH, read_speed())
         st.page_link("screens/theory.py", label="Experiments on its theory")
     if shown.paper == "lexical":
         sections[str(figures.EFFECT.title)] = lambda: show(figures.EFFECT, measure_lexicon_effect())

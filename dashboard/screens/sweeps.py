@@ -23,7 +23,6 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
 from dashboard.figures.drawing import NOTHING
-from dashboard.figures.sweep_curves import CURVES, describe_fits
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
@@ -60,10 +59,12 @@ def show_page() -> None:
 
 
 def _show_members(shown: figures.Members, curves: dict[str, Any] | None) -> None:
-    show_summary(figures.describe_best(shown), describe_fits(curves) if curves else "")
+    show_summary(figures.describe_best(shown), figures.describe_fits(curves) if curves else "")
     if curves:
-        show_drawing(CURVES.draw(curves, get_look()), CURVES.name, f"{shown.metric} by {curves['setting']}")
-        show_caption(str(CURVES.reading))
+        show_drawing(
+            figures.CURVES.draw(curves, get_look()), figures.CURVES.name, f"{shown.metric} by {curves['setting']}"
+        )
+        show_caption(str(figures.CURVES.reading))
         return
     drawing, reading = figures.MEMBERS.draw(shown, get_look()), str(figures.MEMBERS.reading)
     show_drawing(drawing, figures.MEMBERS.name, f"{shown.metric} of each run. {reading}")
