@@ -109,16 +109,10 @@ def write_data_card(
         why = "This machine cannot read the data of the training" if no_paths else str(error)
         absent = _write_absent_data(record, judged, why)
         return Section("data", "Data card", len(judged), f"rows of {judged.split}", absent)
-    about = write_facts(
-        {
-            "Data": get_data_name(dataset.name),
-            "Source": "" if no_paths and not is_registered(record.config.data.name) else dataset.source,
-            "Licence": dataset.licence,
-            "Language": dataset.language,
-            "Classes": _shorten_names(dataset.classes),
-            "Fingerprint": dataset.fingerprint,
-        }
-    )
+    source = "" if no_paths and not is_registered(record.config.data.name) else dataset.source
+    facts = {"Data": get_data_name(dataset.name), "Source": source, "Licence": dataset.licence}
+    facts |= {"Language": dataset.language, "Classes": _shorten_names(dataset.classes)}
+    about = write_facts(facts | {"Fingerprint": dataset.fingerprint})
     about += "".join(write_paragraph(note, "soft") for note in dataset.notes)
     rows = sum(map(len, dataset.splits.values()))
     return Section("data", "Data card", rows, "rows", about + _write_counts(record, dataset, found))

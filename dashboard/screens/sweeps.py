@@ -228,19 +228,12 @@ def _make_plan() -> Plan:
     source = chosen.pop("data.name")
     short = {"data.limit": _get_choice("limit", LIMIT), "training.epochs": _get_choice("epochs", EPOCHS)}
     begun = {START: start} if (start := _get_choice("start", "")) else {}
-    fixed = add_start_settings(
-        {**chosen, **begun, **{name: value for name, value in short.items() if value}}, data.store()
-    )
-    plan = Plan(
-        name=_get_choice("name", "").strip() or _find_free_name(),
-        models=tuple(_get_choice("models", MODELS)),
-        data=(source,),
-        grid=grid,
-        settings={name: str(value) for name, value in fixed.items()},
-        seeds=tuple(range(int(_get_choice("seeds", SEEDS)))),
-        folds=int(_get_choice("folds", 0)),
-        recipe=get_recipe(_get_choice("recipe", False)),
-    )
+    chosen |= begun | {name: value for name, value in short.items() if value}
+    fixed = {name: str(value) for name, value in add_start_settings(chosen, data.store()).items()}
+    name, models = _get_choice("name", "").strip() or _find_free_name(), tuple(_get_choice("models", MODELS))
+    seeds, folds = tuple(range(int(_get_choice("seeds", SEEDS)))), int(_get_choice("folds", 0))
+    recipe = get_recipe(_get_choice("recipe", False))
+    plan = Plan(name, models, data=(source,), grid=grid, settings=fixed, seeds=seeds, folds=folds, recipe=recipe)
     sweep.list_members(plan)  # raises for an invalid cell
     return plan
 

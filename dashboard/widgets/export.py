@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
@@ -21,15 +21,9 @@ from dashboard.widgets.messages import show_problem
 if TYPE_CHECKING:
     import pandas as pd
 
-_figures = st.components.v2.component(
-    "sentiscope_export",
-    html=(
-        '<div class="s-export"><button type="button" value="svg">Figures · SVG</button>'
-        '<button type="button" value="png">Figures · PNG</button></div>'
-    ),
-    css=read_asset("export.css"),
-    js=read_asset("export.js"),
-)
+_KINDS = "".join(f'<button type="button" value="{kind.lower()}">Figures · {kind}</button>' for kind in ("SVG", "PNG"))
+_CODE = {name: read_asset(f"export.{name}") for name in ("css", "js")}
+_figures = st.components.v2.component("sentiscope_export", html=f'<div class="s-export">{_KINDS}</div>', **_CODE)
 
 
 Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
@@ -123,14 +117,8 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
 
     try:
         with _ONE:
-            made = build_report(
-                of.runs,
-                split=of.split,
-                author=of.author,
-                no_paths=not access.is_local(),
-                store=data.store(),
-                on_progress=show_step,
-            )
+            own: dict[str, Any] = {"split": of.split, "author": of.author, "no_paths": not access.is_local()}
+            made = build_report(of.runs, **own, store=data.store(), on_progress=show_step)
     except SentiscopeError as error:
         show_problem("The report was not made", str(error))
         return None
