@@ -15,7 +15,7 @@ from plotly.subplots import make_subplots
 from dashboard.figures.theme import Look, build_template, spread_labels
 
 LARGE_CELLS = 4  # a matrix with fewer rows has large cells
-INSIDE = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "constraintext": "none"}
+INSIDE = dict[str, Any](textposition="inside", insidetextanchor="middle", textangle=0, constraintext="none")
 """Style of bars with a text in their middle."""
 Style = tuple[()] | tuple[Any, float] | tuple[Any, float, Any]
 """Colour of lines or points (None: the trace's own), width or size before it is scaled, and dash or symbol."""
@@ -57,8 +57,9 @@ class Panels:
     def add_band(self, x: Sequence[float], ends: Sequence[Sequence[float]], color: str, *, col: int = 1) -> None:
         """Fill the area between two lines over the same x (`ends`: lower and upper) with a pale colour."""
         low, high = (list(each) for each in ends)
-        area = {"mode": "none", "fill": "toself", "fillcolor": color, "opacity": 0.16, "hoverinfo": "skip"}
-        self.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], col=col, showlegend=False, **area)
+        area: dict[str, Any] = {"mode": "none", "fill": "toself", "fillcolor": color, "opacity": 0.16}
+        area |= {"x": [*x, *x[::-1]], "y": [*high, *low[::-1]], "hoverinfo": "skip", "showlegend": False}
+        self.add_scatter(col=col, **area)
 
     def add_end_labels(self, ends: Sequence[tuple[str, float, str]], gap: float, **place: Any) -> None:
         """Write the names of lines at their ends, as (name, height, colour), moved apart so that none overlap."""

@@ -33,6 +33,7 @@ Floats = NDArray[np.floating]
 NAMED = 48  # most tokens with words below the cells
 WRITTEN = 16  # most tokens with values in the cells
 WAYS = (1, 0, -1)  # the `direction` of each number of a lexicon, in its order
+TITLES = {"number": TableColumn("Number"), "what it is": TableColumn("Meaning"), "learned": TableColumn("Value")}
 SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
 
 
@@ -95,11 +96,7 @@ def read_numbers(record: RunRecord) -> Numbers:
 
 NUMBERS_OF = Figure("numbers", "attention", lambda shown: shown.title).add_details(
     read=lambda source: read_numbers(source.record),
-    draw=lambda shown, look: DataTable(
-        shown.table,
-        {"number": TableColumn("Number"), "what it is": TableColumn("Meaning"), "learned": TableColumn("Value")},
-        narrow=True,
-    ),
+    draw=lambda shown, look: DataTable(shown.table, TITLES, narrow=True),
     note=lambda shown: shown.note,
     reading="Several values: one per layer, in order. One value: the whole model.",
     tables=lambda shown: {"Learned numbers": shown.table},
