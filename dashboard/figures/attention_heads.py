@@ -175,7 +175,7 @@ def _read_coefficients(source: Source) -> tuple[list[attention.Floats], bool]:
 
 COEFFICIENTS = Figure("coefficients", "sentence", "Component weights (λ)").add_details(
     read=_read_coefficients,
-    draw=lambda shown, look: attention.draw_coefficients(*shown, look),
+    draw=lambda shown, look: attention.draw_coefficients(shown[0], shown[1], look),
     note="every head and token",
     reading="Weight of each further component in the sum; negative weights subtract attention.",
 )

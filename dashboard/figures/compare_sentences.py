@@ -248,8 +248,8 @@ def draw_disagreement(shape: AgreementMatrix, look: Look) -> go.Figure:
             hoverinfo="skip",
         )
     shares, ends = [right.mean() for right in shape.right], [compute_wilson(int(r.sum()), n) for r in shape.right]
-    for place, (share, end, color) in enumerate(zip(shares, ends, colors, strict=True)):
-        bar = make_whiskers([share], [end], look.scale_size(6), blend_colors(t.paper, color, 0.6))
+    for place, (share, spread, color) in enumerate(zip(shares, ends, colors, strict=True)):
+        bar = make_whiskers([share], [spread], look.scale_size(6), blend_colors(t.paper, color, 0.6))
         figure.add_scatter(row=2, x=[share], y=[1 - place], error_x=bar, dots=(color, 12), hover="%{x:.3f}")
     figure.update_xaxes(row=1, visible=False, range=[0, 1])
     figure.update_yaxes(row=1, visible=False, range=[0, 1.02])

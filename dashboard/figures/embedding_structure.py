@@ -166,8 +166,8 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
     figure = Panels(look, [[""]], height=280)
     if shown.chosen in names:
         at = names.index(shown.chosen)
-        band = {"y0": 0, "y1": 1, "yref": "y domain", "fillcolor": t.panel, "line": {"width": 0}, "layer": "below"}
-        figure.add_shape(type="rect", x0=at - 0.2, x1=at + 0.2, **band)
+        band: dict[str, Any] = {"y0": 0, "y1": 1, "yref": "y domain", "line": {"width": 0}, "layer": "below"}
+        figure.add_shape(type="rect", x0=at - 0.2, x1=at + 0.2, fillcolor=t.panel, **band)
     lines = (("purity", t.accent, "circle", "solid"), ("silhouette", t.ink, "diamond", "dash"))
     ends: list[tuple[str, float, str]] = []
     for name, color, symbol, dash in lines:

@@ -300,7 +300,7 @@ def _draw_distance(shape: Distance, look: Look) -> go.Figure:
             bare = [step.without or "" for step in shape.steps]
             kinds.append((found.without, bare, "dash", ", without the negation", 1.2, 5))
         for values, words, dash, what, width, size in kinds:
-            told = {"hover": f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}"}
+            told: dict[str, Any] = {"hover": f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}"}
             told |= {"customdata": [escape_text(text) for text in words], "x": x, "y": values.tolist()}
             figure.add_scatter(stroke=(own, width, dash), dots=(own, size, symbol), **told)
         end = float(found.probabilities[-1])

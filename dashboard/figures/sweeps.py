@@ -146,8 +146,8 @@ def draw_members(shown: Members, look: Look) -> go.Figure:
     means: dict[str, Any] = {"x": [cell.mean for cell in cells], "y": places, "error_x": spread}
     means |= {"customdata": [[_format_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells]}
     figure.add_scatter(dots=(t.accent, 11), hover="mean %{customdata[0]}<br>n = %{customdata[1]}", **means)
-    runs = [(place, *each) for place, cell in enumerate(cells) for each in zip(cell.values, cell.runs, strict=True)]
-    y, x, names = ([each[at] for each in runs] for at in (0, 1, 2))
+    x, names = ([each for cell in cells for each in getattr(cell, of)] for of in ("values", "runs"))
+    y = [place for place, cell in enumerate(cells) for _ in cell.values]
     single = {"dots": (t.muted, 6), "marker": {"line": {"width": 1, "color": t.paper}}}
     figure.add_scatter(x=x, y=y, customdata=[*map(escape_text, names)], hover="%{customdata}: %{x:.3f}", **single)
     names = [escape_text(clip_text(cell.label, LONGEST)) for cell in cells]

@@ -24,7 +24,7 @@ def _draw_kernel(found: Found, look: Look) -> go.Figure:
     kernel, weights, maps = (np.array(found[key])[:, 0, :SHOWN] for key in ("kernel", "weights", "maps"))
     titles = ["gate", *(f"head {head}" for head in range(1, len(maps) + 1))]
     figure = Panels(look, [titles], height=30 * len(tokens) + 90, shared_yaxes=True, horizontal_spacing=0.02)
-    bar = {"y": tokens, "orientation": "h"}
+    bar: dict[str, Any] = {"y": tokens, "orientation": "h"}
     figure.add_bar(x=found["gates"][:SHOWN], marker={"color": t.muted}, hover="%{y}: %{x:.3f}", **bar)
     bar |= {"marker": {"color": t.accent}, "hover": "%{y}: kernel %{customdata:.3f}, share %{x:.6f}"}
     ring: dict[str, Any] = {"y": tokens, "cliponaxis": False, "dots": (t.ink, 10, "circle-open")}

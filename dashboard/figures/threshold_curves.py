@@ -121,8 +121,8 @@ def _draw_curves(
             figure.add_band(curve.band.x, (curve.band.low, curve.band.high), color)
         width = 3 if len(curves) == 1 else 2.4
         figure.add_scatter(x=curve.x, y=curve.y, stroke=(color, width), hover=f"{name}<br>{said}")
-        place = {"x": 1 if names_at == "right" else 0, "y": 0.04 + gap * (len(curves) - 1 - i), "xanchor": names_at}
-        figure.add_annotation(**place, text=f"{name} <b>{number(curve.area)}</b>", font={"color": color})
+        x, y, text = int(names_at == "right"), 0.04 + gap * (len(curves) - 1 - i), f"{name} <b>{number(curve.area)}</b>"
+        figure.add_annotation(x=x, y=y, xanchor=names_at, text=text, font={"color": color})
         if curve.at is not None:
             draw_threshold_ring(figure, curve.at, said, look)
     figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=TICKS)

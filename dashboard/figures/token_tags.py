@@ -278,7 +278,7 @@ TAG_SENTENCES = Figure("tag-sentences", "tokens", "Sentences", _filter_sentences
     options=(OUTCOME, TYPE, SEARCH),
     tables=lambda shown: {"Sentences": _build_sentence_table(shown)},
 )
-TYPE_COLUMNS = {
+TYPE_COLUMNS: dict[str, TableColumn] = {
     "type": TableColumn("Type"),
     "spans": TableColumn("Spans", "Labelled spans"),
     "precision": TableColumn("Precision", "Share of predicted spans that are right", 3),

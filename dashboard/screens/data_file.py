@@ -152,8 +152,9 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     names = "Does the first row contain column names, or a text with its label?"
     header = pick_value("header", HEADERS, 190, names)
     quotes = pick_value("quoting", QUOTES, 150, "How a text file quotes cells that contain the delimiter")
-    marks = {"delimiter": DELIMITERS.get(delimiter, ""), "quoting": QUOTES.get(quotes, "")}
-    return DataConfig(encoding="" if encoding == FOUND else encoding, header=HEADERS.get(header, ""), **marks)
+    encoding, delimiter = "" if encoding == FOUND else encoding, DELIMITERS.get(delimiter, "")
+    header, quotes = HEADERS.get(header, ""), QUOTES.get(quotes, "")
+    return DataConfig(encoding=encoding, delimiter=delimiter, header=header, quoting=quotes)
 
 
 def _pick_sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:

@@ -85,7 +85,7 @@ def show_rows(rows: pd.DataFrame, bar: DeltaGenerator) -> tuple[pd.DataFrame, in
     clipped = shown.assign(text=[clip_text(text, datasets.SHOWN_CHARACTERS) for text in shown["text"]])
     columns = {"text": ("Text", 430), "label": ("Class", 90), "split": ("Split", 80)}
     height = (min(len(shown), HEIGHT_ROWS) + 1) * get_row_height() + 2
-    look = {"height": height, "key": state.TEXTS, "on_select": "rerun", "selection_mode": "single-row"}
+    look: dict[str, Any] = {"height": height, "key": state.TEXTS, "on_select": "rerun", "selection_mode": "single-row"}
     event = show_table(clipped, "Texts of the data set", columns, **look)
     seen = f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}"
     show_caption(f"{seen}. Choose one to open it.")

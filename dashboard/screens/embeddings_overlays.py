@@ -51,9 +51,10 @@ def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
         with place:
             choose_option(embeddings.METHOD, source, plain=True)
             pick_option(embeddings.COLOR, source, width=170, plain=True)
-            look = {"bind": "query-params", "max_chars": 5000, "placeholder": "Type a sentence to see it on the map"}
+            look: dict[str, Any] = {"bind": "query-params", "max_chars": 5000, "label_visibility": "collapsed"}
             label = "Your sentence on this map"
-            typed = st.text_input(label, key=state.PLACED, label_visibility="collapsed", **look)
+            about = "Type a sentence to see it on the map"
+            typed = st.text_input(label, key=state.PLACED, placeholder=about, **look)
     source.choices[embeddings.FIND.name] = (find or "").strip()
     return source, (typed or "").strip()
 

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KINDS = "".join(f'<button type="button" value="{kind.lower()}">Figures · {kind}</button>' for kind in ("SVG", "PNG"))
-_CODE = {name: read_asset(f"export.{name}") for name in ("css", "js")}
-_figures = st.components.v2.component("sentiscope_export", html=f'<div class="s-export">{_KINDS}</div>', **_CODE)
+_figures = st.components.v2.component(
+    "sentiscope_export",
+    html=f'<div class="s-export">{_KINDS}</div>',
+    css=read_asset("export.css"),
+    js=read_asset("export.js"),
+)
 
 
 Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"

@@ -153,7 +153,7 @@ def _show_slices(record: RunRecord, kept: list[Slice], now: SelectedTexts | None
     rules = [parse_selection(each.select).rules for each in kept]
     at = rules.index(now.selection.rules) if now and now.selection.rules in rules else None
     about = [each.group.about if each.group else ", ".join(own) for each, own in zip(kept, rules, strict=True)]
-    look = {"captions": [*map(escape_label, about)], "on_change": _take_slice, "args": (record, key)}
+    look: dict[str, Any] = {"captions": [*map(escape_label, about)], "on_change": _take_slice, "args": (record, key)}
     with st.popover("Slices", type="tertiary", key="selected-slices", help="Select a saved slice"):
         st.radio("Saved slices", [each.name for each in kept], at, escape_label, key, **look)
 
@@ -242,7 +242,7 @@ def show_sentences(
         if found := state.get_clicked_rows(key):
             look_at(found[0])
 
-    look = {"height": min(len(rows) + 1, most) * get_row_height() + 2, "column_order": list(columns)}
+    look: dict[str, Any] = {"height": min(len(rows) + 1, most) * get_row_height() + 2, "column_order": list(columns)}
     look["selection_default"] = marked if at is not None and at < len(rows) else None
     show_table(rows, alt, columns, key=key, on_select=choose_row, selection_mode="single-row", **look)
 
