@@ -288,14 +288,12 @@ def _name_first() -> str:
 
 
 def _save(name: str, key: str) -> None:
-    """Store the links of the editor as a talk (widget callback)."""
     with state.store_refusal(PROBLEM):
         write_talk(data.store().folder, name, str(state.get_value(key, "")).splitlines())
         state.set_value(DRAFT, name)
 
 
 def _add() -> None:
-    """Add the link that the browser sends to the talk that it names (widget callback)."""
     for change in state.receive_changes(state.get_figure_key(BUTTONS)):
         try:
             name = str(change["talk"])

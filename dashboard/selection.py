@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core import error_analysis
-from core.error_analysis.selection import (
-    PickedRows,
-    SelectedRows,
-    Selection,
-    describe_selection,
-    parse_selection,
-    sort_rows,
-    store_picked,
-)
+from core.error_analysis.selection import PickedRows, SelectedRows, Selection, describe_selection, parse_selection
 from core.error_analysis.slices import find_slice
 from core.exceptions import InputError, SentiscopeError
 from core.formatting import count
@@ -185,7 +177,9 @@ def choose_keys(
         select_rules(record, Selection(()), by=by)
         return
     with state.store_refusal(state.SELECTION_PROBLEM):
-        picked = store_picked(data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome))
+        picked = error_analysis.selection.store_picked(
+            data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome)
+        )
         selection = Selection((picked,), split)
         select_rules(record, selection, key="" if at is None else keys[at], by=by)
 
@@ -224,7 +218,7 @@ def choose_sentences(
             known = set(data.read_tagged_rows(record, split).table.frame["key"])
         apart = not known.issuperset(keys)
         group = PickedRows(tuple(keys), about, tuple(texts) if apart else (), tuple(labels) if apart else ())
-        selection = Selection((store_picked(data.store(), group),), "" if apart else split)
+        selection = Selection((error_analysis.selection.store_picked(data.store(), group),), "" if apart else split)
         select_rules(record, selection, key="" if at is None else keys[at], by=by)
 
 
@@ -296,7 +290,7 @@ def _resolve_rows(record: RunRecord, selection: Selection) -> SelectedTexts:
         split = selection.split or get_default_split(data.list_splits(record.run))
         table = data.read_tagged_rows(record, split).table
         found = data.select_rows(record, selection, split, state.get_author())
-        places = sort_rows(table, found.places, state.get_param(state.ORDER))
+        places = error_analysis.selection.sort_rows(table, found.places, state.get_param(state.ORDER))
         return SelectedTexts(selection, split, table, replace(found, places=places))
     except SentiscopeError as error:
         return SelectedTexts(selection, problem=str(error).removeprefix("--where "))

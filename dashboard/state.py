@@ -195,9 +195,8 @@ def set_initial(key: str, value: Any) -> None:
     if key in st.query_params:
         return
     if key not in st.session_state:
-        st.query_params[key] = st.session_state[key] = (
-            value  # a change of the URL alone has an effect only at the next rerun
-        )
+        # A change of the URL alone has an effect only at the next rerun.
+        st.query_params[key] = st.session_state[key] = value
     elif st.session_state[key] is None:  # as after *Back* to a link without it; then its widget writes the URL
         st.session_state[key] = value
 

@@ -21,7 +21,7 @@ from dashboard.figures.attention import describe_difference, has_subtraction, na
 from dashboard.figures.attention_heads import LAYER, get_layer, read_attention
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, QuietOption, Source
-from dashboard.figures.split_attention import read_importance
+from dashboard.figures.part_importance import read_importance
 from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.word_attributions import TOWARDS, find_full_color, get_target_class, make_ramps, shade_push
 
@@ -90,8 +90,7 @@ class Levers:
         return part.mean if self.mean else part.zero
 
 
-def read_levers(source: Source) -> Levers:
-    """Read the ablation effects of a model's parts on a text; NotAvailable: the text has no attention maps."""
+def _read_levers(source: Source) -> Levers:
     view, record, edits = read_attention(source), source.record, source.edits
     of = record.run, source.text, get_target_class(source)
     trained, then = (source.reader.inspect_text(record.run, source.text, Edits(step=at)) for at in (None, edits.step))
@@ -103,8 +102,7 @@ def read_levers(source: Source) -> Levers:
     return Levers(record, trained, view, parts, untouched, curves, can, learned, edits, layer, mean, measured)
 
 
-def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
-    """Return the slider of one λ (weight of an attention map) as plain data: label, range, learned, current value."""
+def _describe_lambda(shown: Levers, at: int, component: int) -> Cells:
     own, now = shown.learned.values[at][component - 1], shown.edits.get_lambda(at, component)
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()
@@ -136,8 +134,7 @@ def describe_factors(shown: Levers) -> Iterator[Cells]:
         yield {"part": "s", **about, **span, "high": STRONGEST, "value": lexical, "moved": lexical != 1}
 
 
-def describe_temperature(shown: Levers) -> Cells:
-    """Return the slider of the temperature of attention as plain data."""
+def _describe_temperature(shown: Levers) -> Cells:
     value = shown.edits.temperature
     about = {"label": "temperature", "about": "temperature of attention, trained at 1; below it is sharper"}
     span = {"low": COLDEST, "high": HOTTEST, "step": STEP, "learned": 1.0}
@@ -161,8 +158,7 @@ def _describe_curve(shown: Levers, curve: LambdaCurve) -> Cells:
     }
 
 
-def describe_gate(shown: Levers, token: int, word: str) -> Cells:
-    """Return the slider of one token's gate (0 to 1) in the chosen layer, as plain data for the browser."""
+def _describe_gate(shown: Levers, token: int, word: str) -> Cells:
     at = shown.layer
     own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
     assert own is not None and now is not None
@@ -236,7 +232,7 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
         said = said.partition(" against")[0] + f"; now {shown.view.label}" * (shown.view.label != shown.trained.label)
     data = {
         "grids": [grid for grid in (_build_grid(shown, paint), _build_gate_grid(shown, paint)) if grid],
-        "alone": [*describe_factors(shown), *[describe_temperature(shown)] * (not look.projector)],
+        "alone": [*describe_factors(shown), *[_describe_temperature(shown)] * (not look.projector)],
         "choices": [] if look.projector else describe_positions(shown),
         "layer": shown.layer + 1,
         "changed": shown.edits.describe_changes(),
@@ -293,7 +289,7 @@ def _build_lexicon_cells(shown: Levers, paint: _Painter, at: int) -> list[Cells]
 
 def _build_layer_rows(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits = shown.allowed, shown.edits
-    above = [describe_lambda(shown, at, component) for component in range(1, can.components)]
+    above = [_describe_lambda(shown, at, component) for component in range(1, can.components)]
     normed = shown.record.config.model.attention.row_norm
     first = number(float(shown.view.layers[at].coefficients[0].mean()), 2) if normed else "1"
     yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": [f"weight {first}", *above, None]}
@@ -333,7 +329,7 @@ def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
             cells += paint.make_cells([key], name, how, place, [f"{key}:{silent:g}"])
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
-            rows.append({"label": "gate", "gates": [describe_gate(shown, *each) for each in words.items()]})
+            rows.append({"label": "gate", "gates": [_describe_gate(shown, *each) for each in words.items()]})
     press = "click for the mean" if shown.mean else "click to close it"
     about = {"title": "Effect of each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
     return {**about, "columns": [clip_text(word, LONG) for word in words.values()], "rows": rows}
@@ -353,12 +349,7 @@ def build_part_table(shown: Levers) -> pd.DataFrame:
     return table.assign(head=table["head"] + 1, token=table["token"] + 1)
 
 
-LEVERS = Figure(
-    "levers",
-    "sentence",
-    "Effect of each part",
-    read_levers,
-    _draw_levers,
+LEVERS = Figure("levers", "sentence", "Effect of each part", _read_levers, _draw_levers).add_details(
     note=lambda shown: (
         f"towards {shown.parts.target}"
         + (", compared with their mean" if shown.mean else "")

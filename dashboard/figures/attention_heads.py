@@ -121,8 +121,7 @@ class HeadMaps:
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 
 
-def read_head_maps(source: Source) -> HeadMaps:
-    """Read the chosen attention maps of a text; NotAvailable: the text or the model has none."""
+def _read_head_maps(source: Source) -> HeadMaps:
     shown, minus = _read_layer_maps(source), has_subtraction(source.record)
     if source.get_choice(GRID) == OF_LAYER:
         return shown
@@ -152,12 +151,11 @@ def _write_grid_reading(shown: HeadMaps) -> str:
     return f"Attention from rows to columns. Stronger colour = more.{shown.sign}{blocks}"
 
 
-HEADS = Figure(
-    "grid",
-    "sentence",
-    "All heads",
-    read_head_maps,
-    lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]),
+HEADS = Figure("grid", "sentence", "All heads").add_details(
+    read=_read_head_maps,
+    draw=lambda shown, look: draw_map_grid(
+        shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]
+    ),
     note=lambda shown: f"layer {shown.layer + 1}" if shown.by_layer else shown.map.name,
     reading=_write_grid_reading,
     how="All maps share one scale. Each row is a component times its coefficient; the last is their sum, which weights "
@@ -167,27 +165,17 @@ HEADS = Figure(
 )
 
 
-@dataclass(frozen=True)
-class LayerCoefficients:
-    """Coefficients with which each layer sums its attention maps, an array (maps, heads, tokens) per layer."""
-
-    layers: Sequence[np.ndarray]
-    minus: bool  # the model subtracts its second map
-
-
-def _read_coefficients(source: Source) -> LayerCoefficients:
+def _read_coefficients(source: Source) -> tuple[list[attention.Floats], bool]:
+    """Return the coefficients (maps, heads, tokens) of each layer, and whether the model subtracts its second map."""
     layers = [each.coefficients for each in read_attention(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
-    return LayerCoefficients(layers, has_subtraction(source.record))
+    return layers, has_subtraction(source.record)
 
 
-COEFFICIENTS = Figure(
-    "coefficients",
-    "sentence",
-    "Component weights (λ)",
-    _read_coefficients,
-    lambda shown, look: attention.draw_coefficients(shown.layers, shown.minus, look),
+COEFFICIENTS = Figure("coefficients", "sentence", "Component weights (λ)").add_details(
+    read=_read_coefficients,
+    draw=lambda shown, look: attention.draw_coefficients(shown[0], shown[1], look),
     note="every head and token",
     reading="Weight of each further component in the sum; negative weights subtract attention.",
 )
@@ -209,12 +197,9 @@ def _read_combined_maps(source: Source) -> CombinedMaps:
     return CombinedMaps(view, rows, attention.find_top_weight(rows), source.reader.label_run(source.record.run))
 
 
-COMBINED = Figure(
-    "combined",
-    "sentence",
-    "Combined attention",
-    _read_combined_maps,
-    lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
+COMBINED = Figure("combined", "sentence", "Combined attention").add_details(
+    read=_read_combined_maps,
+    draw=lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
     note=lambda shown: shown.run,
     reading="The attention that weights the values in each layer (absolute).",
 )
@@ -271,12 +256,9 @@ def _write_lines_reading(lines: Lines) -> str:
     return f"Stronger line: more attention.{sign}{lines.window}"
 
 
-HEAD_VIEW = Figure(
-    "head-view",
-    "sentence",
-    "Attention",
-    lambda source: Lines(_read_layer_maps(source), round(float(source.get_choice(FROM))) - 1),
-    _draw_lines,
+HEAD_VIEW = Figure("head-view", "sentence", "Attention").add_details(
+    read=lambda source: Lines(_read_layer_maps(source), round(float(source.get_choice(FROM))) - 1),
+    draw=_draw_lines,
     note=lambda lines: lines.shown.setting,
     reading=_write_lines_reading,
     how="Weights after softmax and combination, on the chosen scale. The strongest colour is the 98.5th percentile of "

@@ -157,12 +157,7 @@ def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-METHODS = Figure(
-    "methods",
-    "sentence",
-    "Attribution methods",
-    compare_methods,
-    _draw_methods,
+METHODS = Figure("methods", "sentence", "Attribution methods", compare_methods, _draw_methods).add_details(
     note=lambda shown: f"towards {shown.first.target}" + (", after your changes" if shown.edited else ""),
     reading="Each column has its own scale. Grey columns (attention) have no sign.",
     how="Deletion and Shapley values read the text again without some words. Gradient × input and integrated gradients "
@@ -220,7 +215,8 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
         x=read,
         y=needed,
         mode="markers+text",
-        marker={"color": colors, "size": look.scale_size(11), "symbol": symbols, "line": rim},
+        dots=(colors, 11, symbols),
+        marker={"line": rim},
         text=[escape_text(word.word) if place in told else "" for place, word in enumerate(words)],
         textposition=_place_labels(read, needed, told),
         textfont={"size": look.scale_size(14), "color": t.ink},
@@ -237,12 +233,9 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
     return panel.build_figure()
 
 
-READ_NEEDED = Figure(
-    "read-needed",
-    "sentence",
-    "Attention against effect",
-    compare_attention,
-    _draw_scatter,
+READ_NEEDED = Figure("read-needed", "sentence", "Attention against effect").add_details(
+    read=compare_attention,
+    draw=_draw_scatter,
     note=lambda shown: f"{count(len(shown.first.words))} words" + (", after your changes" if shown.edited else ""),
     reading=lambda shown: f"{shown.agreed}{describe_top_words(shown)} Diamonds: effect away from {shown.first.target}.",
     how="If attention explained the answer, words would lie on a rising line. Horizontal: attention that the word "
@@ -348,12 +341,9 @@ def _get_word(shown: WordView, place: int | None) -> tuple[str | None, float | N
     return (None, None) if place is None else (shown.pushed.found.words[place].word, float(shown.pushes[place]))
 
 
-DIFFERENCE = Figure(
-    "difference",
-    "sentence",
-    "Difference of each effect",
-    lambda source: align_readings(source, read_other(source)),
-    lambda shape, look: DataTable(build_contrast_table(shape), CONTRAST_COLUMNS, narrow=True),
+DIFFERENCE = Figure("difference", "sentence", "Difference of each effect").add_details(
+    read=lambda source: align_readings(source, read_other(source)),
+    draw=lambda shape, look: DataTable(build_contrast_table(shape), CONTRAST_COLUMNS, narrow=True),
     note=lambda shape: f"towards {shape.now.target}",
     reading="Words of both readings, aligned; unmatched words have an empty cell.",
     options=(TOWARDS, OTHER_TEXT),

@@ -174,16 +174,13 @@ def build_rates_table(behaved: BehaviorResults) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-RATES = Figure(
-    "behaviour",
-    "behave",
-    "Failure rate",
-    lambda source: BehaviorResults(
+RATES = Figure("behaviour", "behave", "Failure rate").add_details(
+    read=lambda source: BehaviorResults(
         {source.record.run: source.reader.judge_default_suite(source.record)},
         source.record.run,
         names={source.record.run: source.reader.label_run(source.record.run)},
     ),
-    lambda behaved, look: build_component(
+    draw=lambda behaved, look: build_component(
         build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
     ),
     note=lambda behaved: (
@@ -263,12 +260,7 @@ def _draw_failures(found: FailingCases, look: Look) -> DataTable:
     return DataTable(build_failures_table(found)[shown], columns)
 
 
-FAILING = Figure(
-    "failing",
-    "behave",
-    lambda found: f"Failed tests: {found.name}",
-    None,
-    _draw_failures,
+FAILING = Figure("failing", "behave", lambda found: f"Failed tests: {found.name}", None, _draw_failures).add_details(
     note=lambda found: (
         f"{count(len(found.cases))} of {count(found.asked)} fail for {found.behaved.label_run(found.run)}"
     ),
@@ -312,12 +304,9 @@ def _build_group_row(rates: Sequence[Mapping[str, Any]], tokens: Tokens) -> Inte
 
 
 _GAPS = replace(_SHARES, band=(0.0, WIDE))
-GROUPS = Figure(
-    "groups-of-people",
-    "behave",
-    "Groups of people",
-    lambda source: source.reader.read_group_rates(source.record),
-    lambda found, look: build_component(build_group_marks(found, look.tokens), look),
+GROUPS = Figure("groups-of-people", "behave", "Groups of people").add_details(
+    read=lambda source: source.reader.read_group_rates(source.record),
+    draw=lambda found, look: build_component(build_group_marks(found, look.tokens), look),
     note=lambda found: f"{count(found['terms'])} terms in {count(found['templates'])} sentences",
     reading="Share called positive, a dot per group. Gap: highest minus lowest group, neutral sentences.",
     finding=summarize_groups,

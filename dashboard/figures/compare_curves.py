@@ -21,7 +21,7 @@ from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.leaderboard import read_metric
 from dashboard.figures.model_comparison import METRIC, compare_models, get_letter, get_model_color
 from dashboard.figures.subplots import Panels, make_whiskers
-from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+from dashboard.figures.theme import SYMBOLS, Look
 from dashboard.figures.threshold_curves import Bin, ClassCurve, build_bin_table, compute_bins, compute_roc, draw_roc
 
 if TYPE_CHECKING:
@@ -85,12 +85,9 @@ def _read_rankings(source: Source) -> Rankings:
     return Rankings(found, str(source.get_choice(CLASS)), found[0].positives + found[0].others)
 
 
-ROC = Figure(
-    "compare-roc",
-    "compare",
-    "ROC",
-    _read_rankings,
-    lambda shape, look: draw_roc(shape.curves, look),
+ROC = Figure("compare-roc", "compare", "ROC").add_details(
+    read=_read_rankings,
+    draw=lambda shape, look: draw_roc(shape.curves, look),
     note=lambda shape: f"{shape.about} against the rest, n = {count(shape.n)}, area under the curve",
     reading="True-positive against false-positive rate at every threshold. Ring: threshold 0.5.",
     how="For a model with several seeds, the first run is drawn.",
@@ -114,34 +111,23 @@ def _read_reliabilities(source: Source) -> Reliabilities:
     return Reliabilities(bins, str(source.get_choice(CLASS)), found[0][1].total)
 
 
-def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
-    """Draw calibration curves: the observed share against the predicted probability, a line for each model."""
+def _draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
     figure = Panels(look, [[""]], height=400)
     draw_dotted_line(figure, (0, 1), look)
     for place, (name, bins) in enumerate(shape.models):
-        own = get_model_color(look, place)
-        figure.add_scatter(
-            x=[each.claimed for each in bins],
-            y=[each.true for each in bins],
-            mode="lines+markers",
-            line={"color": own, "width": look.scale_size(2.4)},
-            marker={"color": own, "size": look.scale_size(7)},
-            customdata=[[number(each.claimed), count(each.n)] for each in bins],
-            hovertemplate=f"{escape_text(name)}<br>predicted %{{customdata[0]}}<br>observed %{{y:.3f}}"
-            "<br>n = %{customdata[1]}<extra></extra>",
-        )
+        own, x, y = get_model_color(look, place), [each.claimed for each in bins], [each.true for each in bins]
+        hover = f"{escape_text(name)}<br>predicted %{{customdata[0]}}<br>observed %{{y:.3f}}<br>n = %{{customdata[1]}}"
+        known = [[number(each.claimed), count(each.n)] for each in bins]
+        figure.add_scatter(x=x, y=y, stroke=(own, 2.4), dots=(own, 7), customdata=known, hover=hover)
         figure.add_annotation(x=0, y=0.98 - 0.08 * place, xanchor="left", text=escape_text(name), font={"color": own})
     figure.update_xaxes(title=f"P({escape_text(shape.about)})", range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title="observed share", range=[-0.02, 1.03], tickvals=TICKS)
     return figure.build_figure()
 
 
-CALIBRATION = Figure(
-    "compare-calibration",
-    "compare",
-    "Calibration",
-    _read_reliabilities,
-    draw_reliabilities,
+CALIBRATION = Figure("compare-calibration", "compare", "Calibration").add_details(
+    read=_read_reliabilities,
+    draw=_draw_reliabilities,
     note=lambda shape: f"{shape.about}, n = {count(shape.n)}",
     reading="At a probability of 0.8, 80 % should be true (dotted line).",
     how="Ten bins of the probability, each at its mean. For a model with several seeds, the first run is drawn.",
@@ -165,31 +151,23 @@ def _read_lambdas(source: Source) -> Lambdas:
     return found
 
 
-def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
-    """Draw λ by layer for several models: a colour for each model, a symbol for each attention map."""
-    t = look.tokens
+def _draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
     figure = Panels(look, [[""]], height=340)
     layers = max(len(learned) for _, _, learned in shape)
-    ends: list[tuple[float, str, str]] = []
+    ends: list[tuple[str, float, str]] = []
     for place, name, learned in shape:
         own = get_model_color(look, place)
         for component in range(max(map(len, learned))):
             symbol = f"λ{format_subscript(component + 1)}"
             values = [row[component] if component < len(row) else None for row in learned]
-            figure.add_scatter(
-                x=list(range(1, len(values) + 1)),
-                y=values,
-                mode="lines+markers",
-                line={"color": own, "width": look.scale_size(1.6), "dash": "solid" if component == 0 else "dot"},
-                marker={"color": own, "size": look.scale_size(10), "symbol": SYMBOLS[component % len(SYMBOLS)]},
-                hovertemplate=f"{escape_text(name)}<br>layer %{{x}}, {symbol} %{{y:.3f}}<extra></extra>",
-            )
+            stroke, dots = (own, 1.6, "dot" if component else "solid"), (own, 10, SYMBOLS[component % len(SYMBOLS)])
+            hover = f"{escape_text(name)}<br>layer %{{x}}, {symbol} %{{y:.3f}}"
+            figure.add_scatter(x=list(range(1, len(values) + 1)), y=values, stroke=stroke, dots=dots, hover=hover)
             end = next(value for value in reversed(values) if value is not None)
-            ends.append((end, f"{escape_text(name.partition(' ')[0])} {symbol} {number(end)}", own))
-    extent = max(end for end, _, _ in ends) - min(0.0, min(end for end, _, _ in ends))
-    for y, (_, text, own) in zip(spread_labels([end for end, _, _ in ends], 0.08 * extent), ends, strict=True):
-        figure.add_annotation(x=layers, y=y, xanchor="left", xshift=12, text=text, font={"color": own})
-    figure.add_hline(0, line={"color": t.right, "width": look.scale_size(1)})
+            ends.append((f"{escape_text(name.partition(' ')[0])} {symbol} {number(end)}", end, own))
+    extent = max(end for _, end, _ in ends) - min(0.0, min(end for _, end, _ in ends))
+    figure.add_end_labels(ends, 0.08 * extent, x=layers, xshift=12)
+    figure.add_hline(0, line={"color": look.tokens.right, "width": look.scale_size(1)})
     figure.update_xaxes(title="layer", tickvals=list(range(1, layers + 1)), range=[0.8, layers + 0.5])
     figure.update_yaxes(title="λ", nticks=6)
     return figure.build_figure()
@@ -205,12 +183,7 @@ def _build_lambda_table(shape: Lambdas) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-LAMBDAS = Figure(
-    "compare-lambdas",
-    "compare",
-    "λ by layer",
-    _read_lambdas,
-    draw_lambdas,
+LAMBDAS = Figure("compare-lambdas", "compare", "λ by layer", _read_lambdas, _draw_lambdas).add_details(
     note="at the saved epoch",
     reading="Weight of each further map, relative to the first.",
     how="If a model subtracts, λ is the weight of what it subtracts. Mean over heads if each head has its own λ. For a "
@@ -283,8 +256,7 @@ def _get_costs(known: Efficiency) -> dict[str, float]:
     return {name: float(value) * SCALE.get(name, 1) for name, value in found.items() if value}
 
 
-def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
-    """Draw models' scores against each cost measure; a line joins the Pareto-optimal models."""
+def _draw_costs(shape: CostComparison, look: Look) -> go.Figure:
     t, names = look.tokens, shape.panels
     columns, rows = min(2, len(names)), math.ceil(len(names) / 2)
     gaps = {"horizontal_spacing": 0.09, "vertical_spacing": 0.2 if rows > 1 else 0.0}
@@ -295,8 +267,7 @@ def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
     for place, name in enumerate(names):
         at = {"row": place // 2 + 1, "col": place % 2 + 1}
         best_x, best_y = zip(*((point.costs[name], point.value) for point in shape.best[name]), strict=True)
-        line = {"color": t.right, "width": look.scale_size(1.2), "shape": "hv"}
-        figure.add_scatter(**at, x=best_x, y=best_y, mode="lines", line=line, hoverinfo="skip")
+        figure.add_scatter(**at, x=best_x, y=best_y, stroke=(t.right, 1.2), line={"shape": "hv"}, hoverinfo="skip")
         known = [point for point in shape.points if point.costs.get(name)]
         for chosen in (False, True):
             _draw_points(figure, at, [point for point in known if (point.place is not None) == chosen], name, look)
@@ -337,15 +308,14 @@ def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], na
         text=[escape_text(point.name.partition(" ")[0]) if compared else "" for point in points],
         textposition="middle right",
         textfont={"color": t.ink, "size": look.scale_size(15)},
-        marker={"color": colors, "size": look.scale_size(11 if compared else 9)},
+        dots=(colors, 11 if compared else 9),
         error_y=make_whiskers(values, ends, look.scale_size(1.2), t.muted) if compared else None,
         customdata=[[escape_text(p.name), amount, number(p.value)] for p, amount in zip(points, amounts, strict=True)],
-        hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
+        hover=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}",
     )
 
 
-def build_costs_table(shape: CostComparison) -> pd.DataFrame:
-    """Return a row for each model in a cost comparison: its score with interval, and its costs."""
+def _build_costs_table(shape: CostComparison) -> pd.DataFrame:
     rows = [
         (point.name, point.place is not None, point.value, point.low, point.high, *map(point.costs.get, COSTS))
         for point in shape.points
@@ -353,17 +323,14 @@ def build_costs_table(shape: CostComparison) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "compared", shape.metric, "low", "high", *COSTS.values()])
 
 
-COST = Figure(
-    "compare-cost",
-    "compare",
-    lambda shape: f"{format_title(shape.metric)} against cost",
-    _read_costs,
-    draw_costs,
+COST = Figure("compare-cost", "compare", lambda shape: f"{format_title(shape.metric)} against cost").add_details(
+    read=_read_costs,
+    draw=_draw_costs,
     note="compared models in colour, other runs on these data in grey",
     reading="Up and left is better. Line: best trade-offs. Whiskers: 95 % interval.",
     how="The line joins the models that no other model beats in both. Training time is wall time, whatever else the "
     "machine did; mean over seeds. Each run's prediction is timed once, on one thread of this machine; memory counts "
     "the tensors that are alive at once.",
     options=(METRIC,),
-    tables=lambda shape: {"Costs": build_costs_table(shape)},
+    tables=lambda shape: {"Costs": _build_costs_table(shape)},
 )

@@ -66,12 +66,9 @@ def _read_map(source: Source) -> ModelMap:
     return ModelMap(name, f"{said} {number(chance, 2)}", view.tokens, means[letter], len(view.layers), top)
 
 
-MAPS = Figure(
-    "compare-map",
-    "compare",
-    lambda shape: shape.name,
-    _read_map,
-    lambda shape, look: draw_map_grid(
+MAPS = Figure("compare-map", "compare", lambda shape: shape.name).add_details(
+    read=_read_map,
+    draw=lambda shape, look: draw_map_grid(
         [MapRow("", shape.weights[None])], shape.tokens, look, top=shape.top, numbered=False, worded=True
     ),
     note=lambda shape: f"predicts {shape.answer}",
@@ -160,8 +157,7 @@ def read_matrix(source: Source) -> AgreementMatrix:
     return AgreementMatrix(names, letters, (numbers[0], numbers[1]), kinds, places[0], places[1], right, answers, seed)
 
 
-def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
-    """Draw the agreement matrix of two models as bars; each cell carries `customdata = [row, column]`."""
+def _draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
     counts = [[count(n) for n in row] for row in shape.counts.tolist()]
     return draw_bar_matrix(
@@ -206,8 +202,7 @@ def build_cell_table(shape: AgreementMatrix, rows: NDArray[np.int64]) -> pd.Data
     return pd.DataFrame(found, index=rows)
 
 
-def build_counts_table(shape: AgreementMatrix) -> pd.DataFrame:
-    """Return the counts of two models' agreement matrix as a table for screen readers."""
+def _build_counts_table(shape: AgreementMatrix) -> pd.DataFrame:
     columns = {f"{shape.letters[1]} {name}": shape.counts[:, place] for place, name in enumerate(shape.kinds)}
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
 
@@ -225,10 +220,7 @@ def describe_disagreement(shape: AgreementMatrix) -> str:
 def draw_disagreement(shape: AgreementMatrix, look: Look) -> go.Figure:
     """Draw all sentences as a bar, those that one model alone gets right as squares, and both accuracies."""
     t, n, (first, second) = look.tokens, len(shape.first), shape.right
-    colors, names = (
-        [get_model_color(look, place) for place in shape.colors],
-        [escape_text(each) for each in shape.names],
-    )
+    colors, names = [get_model_color(look, place) for place in shape.colors], [*map(escape_text, shape.names)]
     alone = [int((one & ~other).sum()) for one, other in ((first, second), (second, first))]
     both, neither = int((first & second).sum()), int((~first & ~second).sum())
     figure = Panels(look, [[""], [""]], height=480, row_heights=(0.74, 0.26), vertical_spacing=0.1)
@@ -256,17 +248,9 @@ def draw_disagreement(shape: AgreementMatrix, look: Look) -> go.Figure:
             hoverinfo="skip",
         )
     shares, ends = [right.mean() for right in shape.right], [compute_wilson(int(r.sum()), n) for r in shape.right]
-    for place in (0, 1):
-        figure.add_scatter(
-            row=2,
-            x=[shares[place]],
-            y=[1 - place],
-            error_x=make_whiskers(
-                [shares[place]], [ends[place]], look.scale_size(6), blend_colors(t.paper, colors[place], 0.6)
-            ),
-            marker={"color": colors[place], "size": look.scale_size(12)},
-            hovertemplate="%{x:.3f}<extra></extra>",
-        )
+    for place, (share, spread, color) in enumerate(zip(shares, ends, colors, strict=True)):
+        bar = make_whiskers([share], [spread], look.scale_size(6), blend_colors(t.paper, color, 0.6))
+        figure.add_scatter(row=2, x=[share], y=[1 - place], error_x=bar, dots=(color, 12), hover="%{x:.3f}")
     figure.update_xaxes(row=1, visible=False, range=[0, 1])
     figure.update_yaxes(row=1, visible=False, range=[0, 1.02])
     figure.update_xaxes(row=2, title="share right, 95 % interval", nticks=6, showgrid=True)
@@ -277,12 +261,9 @@ def draw_disagreement(shape: AgreementMatrix, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-MATRIX = Figure(
-    "compare-matrix",
-    "compare",
-    lambda shape: f"{shape.names[0]} against {shape.names[1]}",
-    read_matrix,
-    draw_matrix,
+MATRIX = Figure("compare-matrix", "compare", lambda shape: f"{shape.names[0]} against {shape.names[1]}").add_details(
+    read=read_matrix,
+    draw=_draw_matrix,
     note=lambda shape: ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed))),
     reading=lambda shape: (
         "McNemar's test counts only sentences that one model alone gets right."
@@ -294,7 +275,7 @@ MATRIX = Figure(
     options=(METRIC, PAIR, CELLS),
     spread=(CELLS,),
     tables=lambda shape: {
-        "Matrix": build_counts_table(shape),
+        "Matrix": _build_counts_table(shape),
         "Differing sentences": build_cell_table(shape, find_one_right(shape)),
     },
 )

@@ -196,12 +196,7 @@ def _write_note(shown: ClassList) -> str:
     return f"{kept} · {name} gets {count(wrong)} of {count(known)} wrong today" if known else kept
 
 
-COUNTER_EXAMPLES: Figure[ClassList] = Figure(
-    "counter-examples",
-    "behave",
-    "Sentences that fooled it",
-    None,
-    _draw_examples,
+COUNTER_EXAMPLES = Figure("counter-examples", "behave", "Sentences that fooled it", None, _draw_examples).add_details(
     note=_write_note,
     reading="Per run: right ✓ or wrong ✕, its answer and P(correct label).",
     how="Sentences that people saved on Sentence, or with `sentiscope counter-examples keep`, with their correct "

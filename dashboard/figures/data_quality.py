@@ -38,8 +38,7 @@ def _count_likely(found: Mapping[str, Any]) -> str:
     return ", ".join(f"{count(likely)} of {count(n)} in {split}" for (split, likely), n in each)
 
 
-def build_conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the texts that occur in the data with several different labels, as a table."""
+def _build_conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
     labels = [", ".join(f"{name} {number}" for name, number in each["labels"].items()) for each in found["conflicts"]]
     return pd.DataFrame({"text": [each["text"] for each in found["conflicts"]], "labels": labels})
 
@@ -49,14 +48,11 @@ def _draw_label_errors(found: Mapping[str, Any], look: Look) -> DataTable:
     return DataTable(rows.assign(likely=rows["likely"].map({True: "yes", False: ""})), COLUMNS)
 
 
-DOUBTED: Figure[Mapping[str, Any]] = Figure(
-    "label-errors",
-    "errors",
-    "Likely label errors",
-    lambda source: read_analysis(
+DOUBTED = Figure("label-errors", "errors", "Likely label errors").add_details(
+    read=lambda source: read_analysis(
         source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
     ),
-    _draw_label_errors,
+    draw=_draw_label_errors,
     note=_count_likely,
     reading=lambda found: (
         f"{found['left_out'] or 'Most doubtful first. Read each sentence before you correct its label'}."
@@ -64,7 +60,7 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
     how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are predicted by TF-IDF fitted on the "
     "other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their label, "
     "listed if another is more likely; *likely wrong* if another class exceeds its own mean.",
-    tables=lambda found: {"Label errors": list_suspect_rows(dict(found)), "Two labels": build_conflicts_table(found)},
+    tables=lambda found: {"Label errors": list_suspect_rows(dict(found)), "Two labels": _build_conflicts_table(found)},
     analysis=LabelErrors,
 )
 
@@ -99,8 +95,7 @@ def read_analysis(
     return found
 
 
-def read_shift(source: Source) -> SplitShift:
-    """Read the distribution shift between the training data and a split; NotAvailable: it was not computed."""
+def _read_shift(source: Source) -> SplitShift:
     found = read_analysis(source, DatasetShift, f"compared {source.split} with training")
     return SplitShift(found, source.split)
 
@@ -153,12 +148,7 @@ def build_words_table(shown: SplitShift) -> IntervalTable:
     )
 
 
-SHIFT: Figure[SplitShift] = Figure(
-    "shift",
-    "errors",
-    "Train–test shift",
-    read_shift,
-    _draw_numbers,
+SHIFT = Figure[SplitShift]("shift", "errors", "Train–test shift", _read_shift, _draw_numbers).add_details(
     note=lambda shown: (
         f"{count(shown.found['n']['split'])} {shown.split} and {count(shown.found['n']['training'])} training texts"
     ),
@@ -175,7 +165,7 @@ SHIFT_WORDS: Figure[SplitShift] = make_interval_figure(
     "shift-words",
     "errors",
     "Words with the largest shift",
-    read_shift,
+    _read_shift,
     build_words_table,
     "Shift words",
     note=lambda shown: f"{len(shown.found['words'])} of {count(shown.found['tried'])} tried",

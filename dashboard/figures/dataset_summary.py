@@ -55,8 +55,7 @@ def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(whole)
 
 
-def explain_as_read(card: Mapping[str, Any]) -> str:
-    """Explain which texts become equal after tokenization, and which settings cause this."""
+def _explain_as_read(card: Mapping[str, Any]) -> str:
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
@@ -200,40 +199,28 @@ def build_neutral_table(rows: Sequence[Mapping[str, Any]]) -> IntervalTable:
     )
 
 
-NEUTRAL = Figure[Sequence[Mapping[str, Any]]](
-    "neutral-tokens",
-    "data",
-    "Tokens outside the lexicon",
-    None,
-    lambda rows, look: build_component(build_neutral_table(rows).marks, look),
+NEUTRAL = Figure("neutral-tokens", "data", "Tokens outside the lexicon").add_details(
+    draw=lambda rows, look: build_component(build_neutral_table(rows).marks, look),
     reading="Share of tokens that VADER does not list. Bar: 95 % interval over texts.",
     how="Fig. 4 of the lexical attention paper finds about 50 % with its own lexicon and subword tokenizers. Here: the "
     "first 5 000 training texts, `sentiscope data check NAME --lexicon vader`.",
     tables=lambda rows: {"Neutral tokens": build_neutral_table(rows).frame},
 )
-SPLITS = Figure[Mapping[str, Any]](
-    "splits",
-    "data",
-    "Splits",
-    None,
-    lambda card, look: DataTable(format_split_table(build_split_table(card)), SPLIT_COLUMNS),
+SPLITS = Figure("splits", "data", "Splits").add_details(
+    draw=lambda card, look: DataTable(format_split_table(build_split_table(card)), SPLIT_COLUMNS),
     note=lambda card: (
         f"vocabulary of {count(card['vocabulary']['size'])} "
         + ("words" if card["vocabulary"]["tokenizer"] == "word" else "pieces")
     ),
     reading=lambda card: (
-        f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Truncated: share of texts."
+        f"{_explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Truncated: share of texts."
     ),
     how="Repeats are rows whose text occurred before in the same split. A model can memorise a row of another split "
     "that is also in train, or inside a training text as a phrase: scores on such rows may be too high.",
     tables=lambda card: {"Splits": build_split_table(card)},
 )
-CARDINALITY = Figure[Mapping[str, Any]](
-    "cardinality",
-    "data",
-    "Labels per text",
-    None,
-    lambda card, look: DataTable(build_cardinality_table(card), narrow=True),
+CARDINALITY = Figure("cardinality", "data", "Labels per text").add_details(
+    draw=lambda card, look: DataTable(build_cardinality_table(card), narrow=True),
     note="number of texts by number of labels",
     tables=lambda card: {"Labels a text": build_cardinality_table(card)},  # exported files keep their names
 )
@@ -273,7 +260,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
                 f"{escape_text(split)}, {name}<br>{count(n)} rows, {format_percent(part)}"
                 for name, n, part in zip(names, rows, parts, strict=True)
             ],
-            hovertemplate="%{hovertext}<extra></extra>",
+            hover="%{hovertext}",
             col=column,
         )
     top = max(share for found in splits.values() for _, share in found.values())
@@ -283,12 +270,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-CLASSES = Figure[Balance](
-    "classes",
-    "data",
-    "Classes",
-    None,
-    draw_classes,
+CLASSES = Figure[Balance]("classes", "data", "Classes", None, draw_classes).add_details(
     note="share of each split",
     reading=lambda balance: (
         "Share of texts with each label; a text may have several, or none."
@@ -326,7 +308,7 @@ def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
         offset=0,
         marker={"color": t.accent, "opacity": 0.75, "line": {"width": 0}},
         hovertext=[f"{name} tokens<br>{count(n)} texts" for name, n in zip(names, rows, strict=True)],
-        hovertemplate="%{hovertext}<extra></extra>",
+        hover="%{hovertext}",
     )
     top, right, end = max(heights, default=1.0) or 1.0, float(edges[-1]), shown.longest
     if end:
@@ -343,12 +325,7 @@ def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
     return figure.build_figure()
 
 
-LENGTHS = Figure[LengthHistogram](
-    "lengths",
-    "data",
-    "Lengths",
-    None,
-    draw_lengths,
+LENGTHS = Figure[LengthHistogram]("lengths", "data", "Lengths", None, draw_lengths).add_details(
     note=lambda shown: f"{shown.split}, n = {count(shown.about['rows'])}",
     reading="Text lengths before cutting; the last bar includes all longer texts.",
     how="By default, a model reads as many tokens as the 99th percentile of the training texts, but 16 to 256. Bins "

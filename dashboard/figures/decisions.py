@@ -215,20 +215,21 @@ def decide_label(report: SplitPredictions, label: str, threshold: float) -> Deci
     return apply_threshold(report.labels[:, number], pair, (f"not {label}", label), "", threshold)
 
 
+def format_rows(figure: Panels, title: str, names: Sequence[str], sizes: Sequence[int], look: Look) -> None:
+    """Set up a chart of shares with a named row for each group, and write the size of each group at the right."""
+    for name, n in zip(names, sizes, strict=True):
+        figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(n), font={"size": look.scale_size(14)})
+    figure.update_xaxes(title=f"{title}, n at the right", tickvals=TICKS, showgrid=True)
+    figure.update_yaxes(showgrid=False, tickfont={"color": look.tokens.ink})
+    figure.update_layout(margin={"t": 8})
+
+
 def draw_dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:
     """Draw a dotted reference line across a plot: the diagonal, or a horizontal line at chance level."""
-    line = {"color": look.tokens.right, "width": look.scale_size(1.2), "dash": "dot"}
-    figure.add_scatter(x=(0, 1), y=y, mode="lines", line=line, hoverinfo="skip")
+    figure.add_scatter(x=(0, 1), y=y, stroke=(look.tokens.right, 1.2, "dot"), hoverinfo="skip")
 
 
 def draw_threshold_ring(figure: Panels, at: tuple[float, float], hover: str, look: Look, **more: Any) -> None:
     """Draw a ring on a curve at the decision threshold; `hover` is the text with its values."""
-    edge = {"width": look.scale_size(3), "color": look.tokens.ink}
-    figure.add_scatter(
-        x=[at[0]],
-        y=[at[1]],
-        mode="markers",
-        marker={"size": look.scale_size(15), "color": look.tokens.paper, "line": edge},
-        hovertemplate=f"at the threshold<br>{hover}<extra></extra>",
-        **more,
-    )
+    more |= {"marker": {"line": {"width": look.scale_size(3), "color": look.tokens.ink}}}
+    figure.add_scatter(x=[at[0]], y=[at[1]], dots=(look.tokens.paper, 15), hover=f"at the threshold<br>{hover}", **more)

@@ -16,10 +16,10 @@ from core.formatting import count, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.error_rates import write_tag
-from dashboard.figures.figure import Figure, Option, make_interval_figure
-from dashboard.figures.filtering import SELECT, select_rows
+from dashboard.figures.figure import Figure, Option
+from dashboard.figures.filtering import SELECT, make_selection_figure, select_rows
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell, make_axis
-from dashboard.figures.row_selection import RowSelection
+from dashboard.figures.row_selection import RowSelection, SelectionFindings
 from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import find_positive_class
 
@@ -37,23 +37,13 @@ OUTCOMES = {
 """Outcome → whether the sentence is of the class, and whether it is predicted to be."""
 
 
-@dataclass(frozen=True, eq=False)
-class OverrepresentedWords:
-    """Words and phrases that are more frequent in the selected rows than in the rest of the split."""
-
-    analysis: RowSelection
-    found: Sequence[Keyword]
-    picked: str = ""
-
-
-def compare_words(of: RowSelection) -> OverrepresentedWords:
+def compare_words(of: RowSelection) -> SelectionFindings:
     """Find the words that are more frequent in the selected rows than in all other rows of the split."""
     found, rules = of.table.phrases.find_keywords(of.rows), set(map(str, of.clauses))
-    return OverrepresentedWords(of, found, next((rule for rule in map(get_rule, found) if rule in rules), ""))
+    return SelectionFindings(of, found, next((rule for rule in map(_get_rule, found) if rule in rules), ""))
 
 
-def get_rule(each: Keyword) -> str:
-    """Return the filter rule that selects the sentences with a given phrase."""
+def _get_rule(each: Keyword) -> str:
     return str(Clause(WORD, "=", each.words))
 
 
@@ -63,7 +53,7 @@ def _mark_odds(each: Keyword) -> Mark:
     return Mark(each.log_odds, low, high, said=said)
 
 
-def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
+def build_words_table(shown: SelectionFindings) -> IntervalTable:
     """Build the interval table of words and phrases that are more frequent in the selected rows."""
     return IntervalTable(
         "Words and phrases more frequent in the selection",
@@ -75,18 +65,12 @@ def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
             columns.make_csv_columns(log_odds="log_odds", z="z"),
         ),
         shown.found,
-        get_rule,
+        _get_rule,
         shown=shown.found[:WORDS_SHOWN],
     )
 
 
-OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
-    "error-words",
-    "errors",
-    "Over-represented words",
-    lambda source: compare_words(select_rows(source)),
-    build_words_table,
-    "Words",
+OVERUSED = make_selection_figure("words", "Over-represented words", compare_words, build_words_table).add_details(
     note=lambda shown: (
         f"{count(len(shown.analysis.places))} selected against "
         f"{count(len(shown.analysis.table) - len(shown.analysis.places))} others"
@@ -160,13 +144,7 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
     )
 
 
-MARKED: Figure[SelectionFeatures] = make_interval_figure(
-    "error-columns",
-    "errors",
-    "Distinguishing features",
-    lambda source: compare_features(select_rows(source)),
-    build_columns_table,
-    "Columns",
+MARKED = make_selection_figure("columns", "Distinguishing features", compare_features, build_columns_table).add_details(
     note=lambda shown: (
         f"{min(COLUMNS_SHOWN, len(shown.found))} of {len(shown.found)} columns and tags" if shown.found else ""
     ),
@@ -274,12 +252,9 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
     return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colors}, look)
 
 
-CLOUDS: Figure[Outcomes] = Figure(
-    "outcome-cloud",
-    "errors",
-    "Words by outcome",
-    lambda source: find_outcomes(select_rows(source), str(source.get_choice(OF_CLASS))),
-    _draw_clouds,
+CLOUDS = Figure("outcome-cloud", "errors", "Words by outcome").add_details(
+    read=lambda source: find_outcomes(select_rows(source), str(source.get_choice(OF_CLASS))),
+    draw=_draw_clouds,
     note=lambda shown: f"{shown.of} against {shown.others}",
     reading=lambda shown: (
         "Larger: more typical of the outcome (log-odds). Click a word to read its sentences."

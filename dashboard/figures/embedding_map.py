@@ -220,16 +220,11 @@ def draw_map(
         above = look.scale_size(18)  # a small group stays visible
         figure.add_annotation(x=float(x), y=float(y), text=escape_text(name), yshift=above, font=font, **box)
     many = not isinstance(coloring, Shades)
-    figure.update_layout(
-        **(_make_flat_axes(axes, look) if flat else _make_3d_axes(axes, look)),
-        height=525 if flat else look.scale_height(620),
-        margin={"t": look.scale_size(34) if many else 8},
-        showlegend=many,
-        legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
-        uirevision="map",
-        modebar={"orientation": "v"},  # at the side, since the legend is above the points
-    )
-    return figure
+    legend = {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemsizing": "constant"}
+    figure.update_layout(_make_flat_axes(axes, look) if flat else _make_3d_axes(axes, look), showlegend=many)
+    figure.update_layout(height=525 if flat else look.scale_height(620), uirevision="map", legend=legend)
+    # The buttons are at the side, since the legend is above the points.
+    return figure.update_layout(margin={"t": look.scale_size(34) if many else 8}, modebar={"orientation": "v"})
 
 
 def _add_markers(figure: go.Figure, places: Floats, *, fades: float = 0, **trace: Any) -> None:
@@ -253,18 +248,11 @@ def _format_name(name: str, n: int, look: Look) -> str:
 
 def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
     t, (start, end, step) = look.tokens, HELD
-    figure.add_contour(
-        x=density.x,
-        y=density.y,
-        z=1 - density.held,
-        contours={"start": start, "end": end, "size": step, "coloring": "fill"},
-        colorscale=[[i / 5, blend_colors(t.paper, t.ink, SHADE * i / 5)] for i in range(6)],
-        zmin=0,
-        zmax=1,
-        line={"color": blend_colors(t.paper, t.ink, 2 * SHADE), "width": look.scale_size(0.8), "smoothing": 1},
-        showscale=False,
-        hoverinfo="skip",
-    )
+    contours: dict[str, Any] = {"start": start, "end": end, "size": step, "coloring": "fill"}
+    scale = [[i / 5, blend_colors(t.paper, t.ink, SHADE * i / 5)] for i in range(6)]
+    line = {"color": blend_colors(t.paper, t.ink, 2 * SHADE), "width": look.scale_size(0.8), "smoothing": 1}
+    style = {"contours": contours, "colorscale": scale, "zmin": 0, "zmax": 1, "showscale": False, "hoverinfo": "skip"}
+    figure.add_contour(x=density.x, y=density.y, z=1 - density.held, line=line, **style)
 
 
 def _draw_markers(
@@ -282,15 +270,10 @@ def _draw_markers(
         edge, width = (t.paper, 3) if symbol == "diamond" else (color, look.scale_size(1.5))
         pixels = look.scale_size(size * (0.55 if places.shape[1] == 3 else 1))
         said = escape_text(clip_text(name, LEGEND, "…”"))
-        _add_markers(
-            figure,
-            places[at],
-            fades=1,
-            name=said if len(of) == 1 else _format_name(said, len(at), look),
-            marker={"symbol": symbol, "color": color, "size": pixels, "line": {"color": edge, "width": width}},
-            customdata=[int(rows[each]) for each in at],
-            **_make_hover(shown, at),
-        )
+        said = said if len(of) == 1 else _format_name(said, len(at), look)
+        marker = {"symbol": symbol, "color": color, "size": pixels, "line": {"color": edge, "width": width}}
+        told = {"name": said, "customdata": [int(rows[each]) for each in at], **_make_hover(shown, at)}
+        _add_markers(figure, places[at], fades=1, marker=marker, **told)
 
 
 def _draw_points(

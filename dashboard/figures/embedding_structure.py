@@ -29,7 +29,7 @@ from dashboard.figures.figure import FREE, LONGEST, Figure, QuietOption, Source,
 from dashboard.figures.filtering import ORDER, SELECT, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.subplots import Panels, make_whiskers
-from dashboard.figures.theme import Look, build_template, color_classes, spread_labels
+from dashboard.figures.theme import Look, color_classes, spread_labels
 
 LEAST = 2  # fewest sentences whose common neighbours are counted
 SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among their ten nearest", width=80)}
@@ -117,8 +117,7 @@ class MapSilhouettes:
     there: list[int]  # positions of the classes that occur
 
 
-def read_silhouettes(source: Source) -> MapSilhouettes:
-    """Read how well the classes on an embedding map are separated; NotAvailable: no map, or no silhouettes."""
+def _read_silhouettes(source: Source) -> MapSilhouettes:
     shown = source.read_once(embeddings.read_map)
     if reason := shown.made.quality.reason:
         raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
@@ -130,12 +129,7 @@ def _draw_spaces(shape: MapSilhouettes, look: Look) -> go.Figure:
     return draw_silhouettes(shape.spaces, [colors[i] for i in shape.there], look)
 
 
-SILHOUETTES = Figure(
-    "silhouettes",
-    "embeddings",
-    "Silhouette by class",
-    read_silhouettes,
-    _draw_spaces,
+SILHOUETTES = Figure("silhouettes", "embeddings", "Silhouette by class", _read_silhouettes, _draw_spaces).add_details(
     note=lambda shape: (
         f"{name_map(shape.shown.config)}, "
         + _write_sample_size(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))
@@ -157,8 +151,7 @@ class Depths:
     chosen: str = HEAD  # the stage of the map
 
 
-def read_depths(source: Source) -> Depths:
-    """Read the class separation after each model layer; NotAvailable: it was not computed, or there are no layers."""
+def _read_depths(source: Source) -> Depths:
     found = source.reader.read_separability(source.record, source.evaluated)
     if found is None:
         command = f"sentiscope layers {source.record.run} --split {source.split}"
@@ -170,49 +163,38 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
     """Draw neighbour purity and silhouette of the classes after each part of a model, with the purity due to chance."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
-    figure = go.Figure(layout={"template": build_template(look)})
+    figure = Panels(look, [[""]], height=280)
     if shown.chosen in names:
         at = names.index(shown.chosen)
-        figure.add_vrect(x0=at - 0.2, x1=at + 0.2, fillcolor=t.panel, line_width=0, layer="below")
+        band: dict[str, Any] = {"y0": 0, "y1": 1, "yref": "y domain", "line": {"width": 0}, "layer": "below"}
+        figure.add_shape(type="rect", x0=at - 0.2, x1=at + 0.2, fillcolor=t.panel, **band)
     lines = (("purity", t.accent, "circle", "solid"), ("silhouette", t.ink, "diamond", "dash"))
-    ends = dict[str, tuple[float, str]]()
+    ends: list[tuple[str, float, str]] = []
     for name, color, symbol, dash in lines:
         if None in (values := [getattr(each, name) for each in stages]):
             continue
-        ends[name] = (values[-1], color)
+        ends.append((name, values[-1], color))
         ranges = [each.interval for each in stages if each.interval]
         whole = name == "silhouette" and len(ranges) == len(stages)
         spans = make_whiskers(values, ranges, look.scale_size(1.4)) if whole else None
-        figure.add_scatter(
-            x=places,
-            y=values,
-            error_y=spans,
-            mode="lines+markers+text",
-            text=[number(value, 2) for value in values],
-            textposition="top center",
-            textfont={"color": color, "size": look.scale_size(13)},
-            cliponaxis=False,
-            line={"color": color, "width": look.scale_size(2), "dash": dash},
-            marker={"symbol": symbol, "size": look.scale_size(8), "color": color},
-            hovertemplate=f"%{{customdata}}<br>{name} %{{y:.3f}}<extra></extra>",
-            customdata=names,
-        )
-    if "purity" in ends:
+        drawn: dict[str, Any] = {"stroke": (color, 2, dash), "dots": (color, 8, symbol), "error_y": spans}
+        drawn |= {"text": [number(value, 2) for value in values], "textposition": "top center", "cliponaxis": False}
+        drawn |= {"textfont": {"color": color, "size": look.scale_size(13)}, "mode": "lines+markers+text"}
+        hover = f"%{{customdata}}<br>{name} %{{y:.3f}}"
+        figure.add_scatter(x=places, y=values, customdata=names, hover=hover, **drawn)
+    if any(name == "purity" for name, _, _ in ends):
         chance = shown.layers.chance
-        ends["by chance"] = (chance, t.muted)
+        ends.append(("by chance", chance, t.muted))
         figure.add_hline(y=chance, line={"color": t.muted, "width": look.scale_size(1), "dash": "dot"}, layer="below")
-    low = min([0.0, *(value for value, _ in ends.values())])
-    heights = spread_labels([value for value, _ in ends.values()], 0.1 * (1 - low))
-    for (name, (_, color)), height in zip(ends.items(), heights, strict=True):
-        own = {"bgcolor": t.paper, "font": {"color": color, "size": look.scale_size(14)}}
-        figure.add_annotation(x=places[-1] + 0.12, y=height, text=name, xanchor="left", **own)
+    low = min([0.0, *(value for _, value, _ in ends)])
+    figure.add_end_labels(ends, 0.1 * (1 - low), x=places[-1] + 0.12, bgcolor=t.paper)
     figure.update_xaxes(tickvals=places, ticktext=names, range=[-0.4, len(places) - 0.35 + 0.06 * len(places)])
     figure.update_yaxes(range=[low - 0.03, 1.08])
-    return figure.update_layout(height=look.scale_height(280), hovermode="closest")
+    figure.update_layout(hovermode="closest", margin={"t": 8})
+    return figure.build_figure()
 
 
-def build_depths_table(shown: Depths) -> pd.DataFrame:
-    """Return the class separation after each model layer as a table: vector width, silhouette, neighbour purity."""
+def _build_depths_table(shown: Depths) -> pd.DataFrame:
     rows = [
         (each.name, each.width, each.silhouette, *(each.interval or (None, None)), each.purity)
         for each in shown.layers.stages
@@ -225,12 +207,7 @@ def _write_sample_size(n: int, total: int) -> str:
     return f"n = {count(n)}" + ("" if n == total else f" of {count(total)}, a stratified sample")
 
 
-MAP_LAYERS: Figure[Depths] = Figure(
-    "map-layers",
-    "embeddings",
-    "Separation by layer",
-    read_depths,
-    draw_depths,
+MAP_LAYERS = Figure[Depths]("map-layers", "embeddings", "Separation by layer", _read_depths, draw_depths).add_details(
     note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
     reading=lambda shown: (
         f"Purity: share of the {NEIGHBORS} nearest sentences with the same class (dotted: by chance). Silhouette: 1 "
@@ -242,7 +219,7 @@ MAP_LAYERS: Figure[Depths] = Figure(
     "map; a sentence is not its own neighbour.",
     needs="hidden",
     options=(SPACE,),
-    tables=lambda shown: {"Layers": build_depths_table(shown)},
+    tables=lambda shown: {"Layers": _build_depths_table(shown)},
 )
 
 
@@ -264,16 +241,14 @@ class EmbeddingClusters:
         return ("in no cluster" if name == NONE else f"cluster “{name}”") + " in embedding space"
 
 
-def read_groups(source: Source) -> EmbeddingClusters:
-    """Read the embedding clusters of a split; NotAvailable: no sentence vectors, or too few sentences."""
+def _read_groups(source: Source) -> EmbeddingClusters:
     found = EmbeddingClusters(*source.reader.find_groups(source.record, source.evaluated))
     if found.found.reason:
         raise NotAvailable(found.found.reason)
     return found
 
 
-def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
-    """Build the table of embedding clusters with intervals: largest first, sentences without a cluster last."""
+def _build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
     wrong, rows, total = shown.table.wrong, [], len(shown.found.rows)
     overall = float(wrong[shown.found.rows].mean()) if total else 0.0
     words = {each.name: ", ".join(word.words for word in each.words) for each in shown.found.groups}
@@ -311,8 +286,8 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
     "map-groups",
     "embeddings",
     "Clusters",
-    read_groups,
-    build_groups_table,
+    _read_groups,
+    _build_groups_table,
     "Groups",
     note=lambda shown: f"n = {count(len(shown.found.rows))}, {count(len(shown.found.none))} in no cluster",
     reading=lambda shown: (
@@ -392,12 +367,7 @@ def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
     return DataTable(shown.found[list(columns)], columns)
 
 
-MAP_NEIGHBORS: Figure[NearestSentences] = Figure(
-    "map-neighbours",
-    "embeddings",
-    "Nearest neighbours",
-    find_nearest,
-    _draw_nearest,
+MAP_NEIGHBORS = Figure("map-neighbours", "embeddings", "Nearest neighbours", find_nearest, _draw_nearest).add_details(
     note=_write_note,
     reading=lambda shown: (
         f"{'Nearest' if shown.n == 1 else 'Near to most'} first. Another class nearby: the model sees no difference."
@@ -411,36 +381,25 @@ MAP_NEIGHBORS: Figure[NearestSentences] = Figure(
 )
 
 
-@dataclass(frozen=True)
-class TrainingNeighbors:
-    """Training sentences that are near to the selected sentences in embedding space."""
-
-    common: SharedNeighbors
-    said: str  # describes the selection
-
-
-def _find_training_neighbors(source: Source) -> TrainingNeighbors:
+def _find_training_neighbors(source: Source) -> SharedNeighbors:
     shown = select_rows(source)
     if len(shown.places) < LEAST:
         raise NotAvailable("two sentences or more are needed: --with select=RULES")
-    return TrainingNeighbors(source.reader.find_common_training(shown), shown.description)
+    return source.reader.find_common_training(shown)
 
 
-MAP_COMMON: Figure[TrainingNeighbors] = Figure(
-    "map-training",
-    "embeddings",
-    "Nearest training sentences",
-    _find_training_neighbors,
-    lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
-    note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
-    reading=lambda shown: (
-        f"Of the {shown.common.each} nearest training sentences of each, {whole_percent(shown.common.true)} have its "
-        f"true label and {whole_percent(shown.common.said)} its predicted label."
+MAP_COMMON = Figure("map-training", "embeddings", "Nearest training sentences").add_details(
+    read=_find_training_neighbors,
+    draw=lambda near, look: DataTable(near.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
+    note=lambda near: f"{count(near.n)} selected, among {count(near.among)} training sentences",
+    reading=lambda near: (
+        f"Of the {near.each} nearest training sentences of each, {whole_percent(near.true)} have its "
+        f"true label and {whole_percent(near.said)} its predicted label."
     ),
     how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "
     "training sentence counts once for each selected one that has it among its ten. The vectors are not averaged: the "
     "mean of a selection may be far from all its sentences. If either side is very large, a sample of it is compared.",
     needs="pooled",
     options=(SELECT, ORDER),
-    tables=lambda shown: {"Training neighbours": shown.common.found},
+    tables=lambda near: {"Training neighbours": near.found},
 )

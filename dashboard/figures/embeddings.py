@@ -7,17 +7,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.error_analysis.clusters import FoundGroups
+from core.evaluation import projection
 from core.evaluation.metrics import HALF
-from core.evaluation.projection import (
-    METHODS,
-    NAMES,
-    NEIGHBORS,
-    ROWS,
-    Method,
-    Projection,
-    ProjectionConfig,
-    estimate_density,
-)
+from core.evaluation.projection import NAMES, ROWS, Method, Projection, ProjectionConfig
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number, whole_percent
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
@@ -32,7 +24,7 @@ from dashboard.figures.theme import Look
 HOVERED = 5_000  # most points with hover texts; the texts of more points would be larger than the figure
 TOOLS = ("lasso2d", "select2d", "zoom2d", "pan2d", "resetScale2d")
 WORDS = 70  # most characters of a sentence in its hover text
-BY_NAME: dict[str, Method] = {NAMES[method]: method for method in METHODS}
+BY_NAME: dict[str, Method] = {NAMES[method]: method for method in projection.METHODS}
 DIMENSIONS_BY_NAME = {"2-D": 2, "3-D": 3}
 READING: dict[Method, str] = {
     "pca": "Each point is a sentence, drawn along the directions of largest variance.",
@@ -82,7 +74,7 @@ def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) ->
         for name, samples in ((f"{width}-D original", quality.space), (name_map(config), quality.plane)):
             stats.append(Stat(f"Silhouette, {name}", float(samples.mean()), (-1.0, 1.0), n))
     if quality.preserved is not None:
-        stats.append(Stat(f"{NEIGHBORS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
+        stats.append(Stat(f"{projection.NEIGHBORS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
     if made.explained:
         stats.append(Stat("Variance shown", sum(made.explained), (0.0, 1.0), len(made.rows)))
     return stats
@@ -221,8 +213,10 @@ def _draw_map(shown: SentenceMap, look: Look) -> go.Figure:
         groups = embedding_map.color_points(
             shown.placed, shown.color, shown.classes, look.tokens, ordered=shown.ordered
         )
-    found, wanted, density = shown.found_rows, shown.find.strip(), estimate_density(places) if shown.density else None
-    upon = MapOverlays(shown.marked, found, wanted, shown.near, shown.center, shown.typed, names, density)
+    density = projection.estimate_density(places) if shown.density else None
+    upon = MapOverlays(
+        shown.marked, shown.found_rows, shown.find.strip(), shown.near, shown.center, shown.typed, names, density
+    )
     return embedding_map.draw_map(places, rows, words, groups, axes, look, upon)
 
 
@@ -250,12 +244,7 @@ def describe_quality(shown: SentenceMap) -> str:
     return f"The map keeps {whole_percent(kept)} of nearest neighbours{trust}."
 
 
-MAP = Figure(
-    "map",
-    "embeddings",
-    lambda shown: name_map(shown.config),
-    read_map,
-    _draw_map,
+MAP = Figure("map", "embeddings", lambda shown: name_map(shown.config), read_map, _draw_map).add_details(
     note=_write_note,
     reading=lambda shown: READING[shown.config.method] + FIELD * shown.density,
     finding=describe_quality,

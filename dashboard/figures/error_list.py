@@ -305,12 +305,9 @@ def _join_notes(notes: Mapping[str, str]) -> str:
     return "\n".join(notes.values() if len(notes) == 1 else lines)
 
 
-ERRORS = Figure(
-    "errors",
-    "errors",
-    "Sentences",
-    lambda source: SentenceList(select_rows(source)),
-    _draw_reader,
+ERRORS = Figure("errors", "errors", "Sentences").add_details(
+    read=lambda source: SentenceList(select_rows(source)),
+    draw=_draw_reader,
     note=lambda reading: (
         f"{count(len(reading.analysis.places))} of {count(len(reading.analysis.table))}, {reading.analysis.description}"
     ),
@@ -355,21 +352,15 @@ def describe_coding(shape: CodesShape) -> str:
 
 def build_codes_table(shape: CodesShape) -> IntervalTable:
     """Build the interval table of annotation codes, the most frequent first."""
-
-    def write_code(row: Mapping[str, Any]) -> TextCell:
-        return TextCell(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
-
-    def write_count(row: Mapping[str, Any]) -> str:
-        return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is based on
-
-    def write_share(row: Mapping[str, Any]) -> str:
-        return "" if row["share"] is None else f"{row['share']:.2f}"
-
-    def mark_share(row: Mapping[str, Any]) -> Mark:
-        return Mark(row["share"], *(row["interval"] or (None, None)))
-
-    drawn = [columns.name("code", "Code", write_code), columns.text("n", "n", write_count, "3rem")]
+    of, axis = shape.definitions, partial(make_axis, ends=(0.0, 1.0), zero=0.0)
+    drawn = [
+        columns.name("code", "Code", lambda row: TextCell(row["code"], str(row["place"] or ""), title=of[row["code"]])),
+        # n: the rows that the share is based on
+        columns.text("n", "n", lambda row: count(row["n"] if row["hits"] is None else row["hits"]), "3rem"),
+    ]
     if shape.found["complete"]:
-        drawn.append(columns.text("share", "share", write_share, "3.6rem", soft=True))
-        drawn.append(columns.interval("mark", "95 %", mark_share, partial(make_axis, ends=(0.0, 1.0), zero=0.0), "45%"))
+        drawn += [
+            columns.text("share", "share", lambda row: f"{row['share']:.2f}", "3.6rem", soft=True),
+            columns.interval("mark", "95 %", lambda row: Mark(row["share"], *row["interval"] or ()), axis, "45%"),
+        ]
     return IntervalTable("codes", drawn, shape.found["codes"], "code", height=1.75)

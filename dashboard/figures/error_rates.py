@@ -11,7 +11,7 @@ import pandas as pd
 from core.error_analysis.facets import TAG
 from core.error_analysis.linguistic_tags import NAMED, SIGNS
 from core.error_analysis.query import RANGE
-from core.error_analysis.report import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
+from core.error_analysis.report import LEAST, FoundSlice, collect_rates, format_rules, search_slices
 from core.error_analysis.selection import describe_selection
 from core.error_analysis.slices import FEW
 from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
@@ -21,21 +21,11 @@ from core.formatting import MINUS, count, number, percent, signed
 from core.metrics import format_title
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure, Source, make_interval_figure
-from dashboard.figures.filtering import select_rows
+from dashboard.figures.figure import Figure, Source
+from dashboard.figures.filtering import make_selection_figure
 from dashboard.figures.interval_drawing import build_component
-from dashboard.figures.interval_table import (
-    Axis,
-    Cell,
-    IntervalColumn,
-    IntervalRow,
-    IntervalTable,
-    Mark,
-    Marks,
-    TextCell,
-    make_axis,
-)
-from dashboard.figures.row_selection import RowSelection
+from dashboard.figures.interval_table import Cell, IntervalTable, Mark, Marks, TextCell
+from dashboard.figures.row_selection import RowSelection, SelectionFindings
 from dashboard.figures.theme import Look
 
 SHOWN = 20
@@ -83,12 +73,12 @@ def _is_consequence(row: Mapping[str, Any]) -> bool:
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
-def build_ratio_axis(marks: Sequence[Mark]) -> Axis:
+def build_ratio_axis(marks: Sequence[Mark]) -> columns.Axis:
     """Return a logarithmic axis of risk ratios, with ticks at doublings on both sides of 1, that fits all intervals."""
     ends = [end for mark in marks for end in (mark.low, mark.high) if end is not None]
     low, high = math.floor(min([-1.0, *ends])), math.ceil(max([1.0, *ends]))
     ticks = tuple(float(tick) for tick in range(low, high + 1))
-    return Axis(low - 0.15, high + 0.15, ticks, tuple(_FRACTIONS[int(tick)] for tick in ticks), 0.0)
+    return columns.Axis(low - 0.15, high + 0.15, ticks, tuple(_FRACTIONS[int(tick)] for tick in ticks), 0.0)
 
 
 def mark_ratio(row: Mapping[str, Any]) -> Mark:
@@ -188,20 +178,13 @@ def describe_clusters(found: ErrorRates) -> str:
 
 
 def _draw_exhibit(found: ErrorRates, look: Look) -> Component:
-    """Draw the first rows of the table, and mark the one that the finding is about."""
     row, first = _find_cluster(found), found.shown[:PRESENTED]
     shown = first if row is None or row in first else [*first[:-1], row]
     marks = replace(build_rates_table(found), shown=shown).marks
     return build_component(marks, look, picked="" if row is None else row["tag"])
 
 
-GATHERED: Figure[ErrorRates] = make_interval_figure(
-    "error-tags",
-    "errors",
-    "Error rate by tag",
-    lambda source: count_errors(select_rows(source)),
-    build_rates_table,
-    "Tags",
+GATHERED = make_selection_figure("tags", "Error rate by tag", count_errors, build_rates_table).add_details(
     note=_write_note,
     reading=lambda found: (
         f"Fewer than {LEAST} sentences with and without each: counts only, no ratio."
@@ -217,24 +200,15 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SplitSlices:
-    """Slices of a split in which errors are more frequent."""
-
-    analysis: RowSelection
-    found: FoundSlices
-    picked: str = ""
-
-
-def find_slices(of: RowSelection) -> SplitSlices:
+def find_slices(of: RowSelection) -> SelectionFindings:
     """Find the slices of a split in which errors are more frequent; NotAvailable: tags are being computed."""
     _ = of.tags
     found = of.known.compute_once("slices", lambda: search_slices(of.known.facets, of.table.wrong))
     held = (each for each in found.slices if set(map(str, each.clauses)) <= set(map(str, of.clauses)))
-    return SplitSlices(of, found, next(map(format_rules, sorted(held, key=lambda each: -len(each.clauses))), ""))
+    return SelectionFindings(of, found, next(map(format_rules, sorted(held, key=lambda each: -len(each.clauses))), ""))
 
 
-def build_slices_table(shown: SplitSlices) -> IntervalTable:
+def build_slices_table(shown: SelectionFindings) -> IntervalTable:
     """Build the interval table of slices in which errors are more frequent."""
 
     def mark_slice(one: FoundSlice) -> Mark:
@@ -260,13 +234,7 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
     )
 
 
-SLICED: Figure[SplitSlices] = make_interval_figure(
-    "error-slices",
-    "errors",
-    "Weak slices",
-    lambda source: find_slices(select_rows(source)),
-    build_slices_table,
-    "Slices",
+SLICED = make_selection_figure("slices", "Weak slices", find_slices, build_slices_table).add_details(
     note=lambda shown: f"{len(shown.found.slices)} of {count(shown.found.tried)} tried",
     reading=lambda shown: (
         "Each is significant after correction; a pair is worse than either part."
@@ -315,21 +283,21 @@ def draw_slice_table(shown: SavedSlices) -> Marks:
     rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
     drawn = [each.cells for row in rows for each in (row, *row.children)]
     marks = {key: [mark for cells in drawn if isinstance(mark := cells.get(key), Mark)] for key in ("right", "f1")}
-    right, f1 = (make_axis(marks[key], ends=(0.0, 1.0)) for key in ("right", "f1"))
+    right, f1 = (columns.make_axis(marks[key], ends=(0.0, 1.0)) for key in ("right", "f1"))
     of_class = "; class: recall" if unfolds else ""
-    columns = (
-        IntervalColumn("name", "Slice", "17rem"),
-        IntervalColumn("n", "n", "3.6rem", number=True),
-        IntervalColumn("right", f"{format_title(shown.first)}{of_class}", axis=right),
-        IntervalColumn("rate", "", "3.4rem", number=True),
-        IntervalColumn("others", "vs. others", "5rem", number=True),
-        IntervalColumn("f1", f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}", axis=f1),
-        IntervalColumn("value", "", "3.4rem", number=True),
+    listed = (
+        columns.IntervalColumn("name", "Slice", "17rem"),
+        columns.IntervalColumn("n", "n", "3.6rem", number=True),
+        columns.IntervalColumn("right", f"{format_title(shown.first)}{of_class}", axis=right),
+        columns.IntervalColumn("rate", "", "3.4rem", number=True),
+        columns.IntervalColumn("others", "vs. others", "5rem", number=True),
+        columns.IntervalColumn("f1", f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}", axis=f1),
+        columns.IntervalColumn("value", "", "3.4rem", number=True),
     )
-    return Marks("Saved slices with the metrics of the run", columns, tuple(rows))
+    return Marks("Saved slices with the metrics of the run", listed, tuple(rows))
 
 
-def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) -> IntervalRow:
+def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) -> columns.IntervalRow:
     name, whole = each["name"], each is shown.whole
     small = "" if whole else each["problem"] or (each["said"] if each["n"] else each["lacks"])
     about = f"{name}: {each['said']}. {each['lacks']}"
@@ -344,10 +312,10 @@ def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) ->
             told = f"Other sentences: {number(1 - each['others'], 2)} correct. Difference, 95 %: {low} to {high}.{few}"
             cells["others"] = TextCell(signed(-each["difference"], 2), "few" if few else "", title=told)
     children = _build_class_rows(each) if unfolds and each["n"] else ()
-    return IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
+    return columns.IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
 
 
-def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
+def _build_class_rows(each: Mapping[str, Any]) -> tuple[columns.IntervalRow, ...]:
     rows = []
     for label, found in each["per_class"].items():
         ends = each["per_class_intervals"][label]
@@ -357,7 +325,7 @@ def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
         cells: dict[str, Cell] = {"name": TextCell(label, small=precise), "n": count(found["support"])}
         cells |= _mark_value("right", "rate", found["recall"], ends["recall"], tie=True)
         cells |= _mark_value("f1", "value", found["f1"], ends["f1"], tie=True)
-        rows.append(IntervalRow(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
+        rows.append(columns.IntervalRow(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
     return tuple(rows)
 
 
@@ -403,12 +371,9 @@ def _explain_slices(shown: SavedSlices) -> str:
     return " ".join(["Open a row to see its classes. Bars: 95 % intervals.", *lacking[:TOLD], *more])
 
 
-SAVED: Figure[SavedSlices] = Figure(
-    "slices",
-    "performance",
-    "Slices",
-    read_slices,
-    lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
+SAVED = Figure("slices", "performance", "Slices").add_details(
+    read=read_slices,
+    draw=lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
     note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
     reading=_explain_slices,
     how="Predictions as evaluated; the threshold above has no effect. vs. others: share of correct sentences, minus "

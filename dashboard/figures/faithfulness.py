@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,17 +10,8 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.formatting import count, number
-from core.interpret.faithfulness_verdict import (
-    MEANING,
-    POINTS,
-    THRESHOLDS,
-    Belief,
-    MethodMeasurements,
-    Number,
-    Outcome,
-    Verdict,
-    judge_method,
-)
+from core.interpret import faithfulness_verdict as verdicts
+from core.interpret.faithfulness_verdict import Belief, MethodMeasurements, Verdict
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
@@ -36,7 +26,7 @@ TESTS = {
     "stability": "Paraphrase",
     "control": "Shuffled",
 }
-SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
+SIGNS: Mapping[verdicts.Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
 NOT_ASKED = "not tested"
 HOW = (
     "Words are inserted or deleted one by one, in the order of their effects, and compared with 20 random orders of "
@@ -58,8 +48,8 @@ class FaithfulnessResults:
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
         """Return the faithfulness verdict on each attribution method, as method → verdict."""
-        answers = self.found.answers
-        return {one.method: judge_method(one.method, {**one.tests, "answers": answers}) for one in self.found.methods}
+        own = {"answers": self.found.answers}
+        return {one.method: verdicts.judge_method(one.method, one.tests | own) for one in self.found.methods}
 
 
 def read_faithfulness(source: Source) -> FaithfulnessResults:
@@ -82,7 +72,7 @@ def write_verdict(shown: FaithfulnessResults, method: str) -> str:
 
 
 def _build_cell(name: str, found: MethodMeasurements, said: Verdict) -> TextCell:
-    outcome, held, limit = said.outcomes.get(name), found.tests.get(name), THRESHOLDS[name]
+    outcome, held, limit = said.outcomes.get(name), found.tests.get(name), verdicts.THRESHOLDS[name]
     if held is None:
         return TextCell("", NOT_ASKED if outcome is None else outcome)
     if outcome is None:
@@ -94,7 +84,7 @@ def _build_cell(name: str, found: MethodMeasurements, said: Verdict) -> TextCell
     return TextCell(f"{SIGNS[outcome]} {number(held.value, 2)}", half, strong=outcome == "passed", title=title)
 
 
-def _format_interval(held: Number) -> str:
+def _format_interval(held: verdicts.Number) -> str:
     value, low, high = (number(each, 2) for each in (held.value, held.low, held.high))
     return f"{value}, 95 % interval {low} to {high}, n = {count(held.n)}"
 
@@ -127,11 +117,10 @@ def _explain_tests(shown: FaithfulnessResults) -> str:
     outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
     knows = "" if outcome == "passed" else ", too little for evidence"
     answers = f"Accuracy above chance: κ = {_format_interval(shown.found.answers)}{knows}."
-    return f"{HOW} ± is half of the 95 % interval. {answers} {MEANING}"
+    return f"{HOW} ± is half of the 95 % interval. {answers} {verdicts.MEANING}"
 
 
-def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
-    """Return a row for each faithfulness result: method, verdict, test, value, interval, n and outcome."""
+def _build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
     rows = []
     for found in shown.found.methods:
         said, tests = shown.verdicts[found.method], {**found.tests, "answers": shown.found.answers}
@@ -143,16 +132,13 @@ def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"])
 
 
-BELIEF = Figure(
-    "belief",
-    "sentence",
-    "Can I trust this explanation?",
-    read_faithfulness,
-    lambda shown, look: build_component(build_methods_table(shown).marks, look),
+BELIEF = Figure("belief", "sentence", "Can I trust this explanation?").add_details(
+    read=read_faithfulness,
+    draw=lambda shown, look: build_component(build_methods_table(shown).marks, look),
     note=lambda shown: f"{count(shown.found.sentences)} validation sentences, as trained",
     reading=_write_reading,
     how=_explain_tests,
-    tables=lambda shown: {"Belief": build_results_table(shown)},
+    tables=lambda shown: {"Belief": _build_results_table(shown)},
 )
 
 
@@ -182,10 +168,10 @@ def read_curves(source: Source) -> MethodCurves:
 
 
 def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
-    t, size, curves = look.tokens, look.scale_size, shown.measured.curves
+    t, curves = look.tokens, shown.measured.curves
     ways = [way for way in PANELS if way in curves]
     figure = Panels(look, [[PANELS[way] for way in ways]], height=330, horizontal_spacing=0.08, shared_yaxes=True)
-    shares = np.linspace(0, 100, POINTS)
+    shares = np.linspace(0, 100, verdicts.POINTS)
     for place, way in enumerate(ways, start=1):
         turn = 1 if way == "insertion" else -1
         for name, curve, color, dash in (
@@ -193,28 +179,16 @@ def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
             (f"order of {shown.measured.method}", curves[way], t.ink, "solid"),
         ):
             step = turn if name == "random order" else 1
-            values, low, high = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
-            band: dict[str, Any] = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]]}
-            clear = f"rgba({','.join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
-            band |= {"fill": "toself", "mode": "lines", "line": {"width": 0}, "fillcolor": clear}
-            figure.add_scatter(col=place, **band, hoverinfo="skip", showlegend=False)
-            figure.add_scatter(
-                col=place,
-                x=shares,
-                y=values,
-                mode="lines+markers",
-                name=name,
-                legendgroup=name,
-                showlegend=place == 1,
-                line={"color": color, "width": size(2.2), "dash": dash},
-                marker={"size": size(5), "color": color},
-                hovertemplate=f"{name}<br>%{{x:.0f}} % of the words<br>P %{{y:.3f}}<extra></extra>",
-            )
+            values, *ends = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
+            figure.add_band(shares, ends, color, col=place)
+            named = {"name": name, "legendgroup": name, "showlegend": place == 1, "col": place}
+            named |= {"hover": f"{name}<br>%{{x:.0f}} % of the words<br>P %{{y:.3f}}"}
+            figure.add_scatter(x=shares, y=values, stroke=(color, 2.2, dash), dots=(color, 5), **named)
     figure.update_xaxes(title="share of the words, %", range=[-2, 102], nticks=6)
     figure.update_yaxes(range=[0, 1.03], nticks=6)
     figure.update_yaxes(row=1, col=1, title="P of the answer, mean")
     legend = {"orientation": "h", "x": 0, "y": 1.12, "yanchor": "bottom", "font": {"color": t.ink}}
-    figure.update_layout(showlegend=True, legend=legend, margin={"t": size(70)})
+    figure.update_layout(showlegend=True, legend=legend, margin={"t": look.scale_size(70)})
     return figure.build_figure()
 
 
@@ -235,20 +209,16 @@ def _write_curves_reading(shown: MethodCurves) -> str:
 
 def build_curve_table(shown: MethodCurves) -> pd.DataFrame:
     """Return a row for each point of a method's insertion and deletion curves and of the curves for random order."""
+    shares = np.linspace(0, 1, verdicts.POINTS)
     rows = [
         {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
         for name, curve in shown.measured.curves.items()
-        for share, value, low, high in zip(np.linspace(0, 1, POINTS), curve.values, curve.low, curve.high, strict=True)
+        for share, value, low, high in zip(shares, curve.values, curve.low, curve.high, strict=True)
     ]
     return pd.DataFrame(rows)
 
 
-ALONG = Figure(
-    "belief-curves",
-    "sentence",
-    "Insertion and deletion",
-    read_curves,
-    _draw_curves,
+ALONG = Figure("belief-curves", "sentence", "Insertion and deletion", read_curves, _draw_curves).add_details(
     note=lambda shown: f"{shown.measured.method}, n = {count(shown.n)}",
     reading=_write_curves_reading,
     how="Probability of the class predicted for the whole sentence, while its words are inserted or deleted one by "

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from core.exceptions import InputError, NotAvailable
 from core.interpret.model_edits import UNCHANGED, Edits
 from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
-from dashboard.figures.drawing import Component, Drawing
+from dashboard.figures.drawing import Component, DataTable, Drawing
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import IntervalTable
 from dashboard.figures.theme import Look
@@ -224,11 +224,12 @@ class Figure(Generic[Shape]):
 
     name: str  # in exported files, downloads and `--only`
     page: str  # the module of `screens` that shows it; figures that the page does not place come last
-    title: Words[Shape]
-    read: Callable[[Source], Shape] | None
+    title: Words[Shape] = ""
+    read: Callable[[Source], Shape] | None = None
     """Reads the data to draw from a run; raises `NotAvailable` with the reason if the run has none. None: the figure
     belongs to a data set or a sweep, and its page passes the data."""
-    draw: Callable[[Shape, Look], Drawing]  # as a chart, a table, or one of our components
+    draw: Callable[[Shape, Look], Drawing] = lambda shape, look: DataTable(cast("pd.DataFrame", shape))
+    """Draws them as a chart, a table, or one of our components; by default a table is drawn as it is."""
     note: Words[Shape] = ""  # n, or the setting; shown next to the heading
     reading: Words[Shape] = ""  # how to read it, in a sentence; also part of the alternative text
     finding: Callable[[Shape], str] | None = None
@@ -242,6 +243,10 @@ class Figure(Generic[Shape]):
     sizes: Callable[[Shape], Mapping[str, int]] | None = None
     """Number of texts behind each part; a page warns if it is below `decisions.FEW`."""
     analysis: type[SplitAnalysis[Any]] | None = None  # analysis that Errors offers to compute if it is missing
+
+    def add_details(self, **details: Any) -> Figure[Any]:
+        """Return the figure with texts, options and tables, named as the fields of this class."""
+        return replace(self, **details)
 
     def read_data(self, source: Source) -> Shape:
         """Read the data that a figure draws; NotAvailable: the run has no such data, InputError: wrong option."""

@@ -13,7 +13,8 @@ from core.error_analysis.query import Clause
 from core.error_analysis.selection import ORDERS, describe_selection
 from core.exceptions import NotAvailable
 from dashboard.figures.drawing import Component
-from dashboard.figures.figure import FREE, Option, Source
+from dashboard.figures.figure import FREE, Figure, Option, Source, make_interval_figure
+from dashboard.figures.interval_table import IntervalTable
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.theme import Look
 
@@ -58,6 +59,14 @@ def select_rows(source: Source) -> RowSelection:
     asked = source.record, source.split, str(source.get_choice(SELECT)) or WRONG, source.author
     found = source.reader.select_tagged_rows(*asked, against=next(same, ""))
     return found.reorder_rows(str(source.get_choice(ORDER))) if ORDER.name in source.choices else found
+
+
+def make_selection_figure(
+    name: str, title: str, find: Callable[[RowSelection], Any], table: Callable[[Any], IntervalTable]
+) -> Figure[Any]:
+    """Build a figure of Errors from a table with intervals about the selected rows."""
+    read, file = lambda source: find(select_rows(source)), name.capitalize()
+    return make_interval_figure(f"error-{name}", "errors", title, read, table, file)
 
 
 def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:

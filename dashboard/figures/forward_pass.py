@@ -260,12 +260,9 @@ def build_step_table(steps: ForwardStages) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-STEPS = Figure(
-    "steps",
-    "steps",
-    "Steps",
-    lambda source: StageView(read_stages(source), str(source.get_choice(STAGE))),
-    _draw_stages,
+STEPS = Figure("steps", "steps", "Steps").add_details(
+    read=lambda source: StageView(read_stages(source), str(source.get_choice(STAGE))),
+    draw=_draw_stages,
     note=lambda shown: shown.place,
     reading=lambda shown: (
         f"Stronger colour = larger. Striped = negative. Point at a cell to see its numbers. {shown.left_out}".strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -22,7 +22,7 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import get_model_color
 from dashboard.figures.subplots import Panels
-from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+from dashboard.figures.theme import SYMBOLS, Look
 from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, make_ramps
 
 if TYPE_CHECKING:
@@ -65,27 +65,30 @@ def _draw_curves(shown: LambdaBench, look: Look) -> go.Figure:
     titles = [*(f"layer {layer + 1}" for layer in layers), EVERY]
     space = {"horizontal_spacing": 0.2 / len(titles), "vertical_spacing": 0.09}
     figure = Panels(look, [titles, [""] * len(titles)], height=460, **space, shared_yaxes=True, shared_xaxes=True)
-    symbols: dict[str, dict[str, Any]] = {
-        "zero": {"symbol": "x-thin", "size": size(9), "line": {"color": t.ink, "width": size(2)}},
-        "start": {"symbol": "square-open", "size": size(9), "line": {"color": t.ink, "width": size(1.5)}},
-        "learned": {"symbol": "diamond", "size": size(10)},
-        "now": {"symbol": "circle", "size": size(12), "color": t.accent},
+    symbols: dict[str, tuple[Any, float, str]] = {
+        **{"zero": (t.ink, 9, "x-thin"), "start": (t.ink, 9, "square-open")},
+        **{"learned": (t.ink, 10, "diamond"), "now": (t.accent, 12, "circle")},
+    }
+    rims = {
+        "zero": {"line": {"color": t.ink, "width": size(2)}},
+        "start": {"line": {"color": t.ink, "width": size(1.5)}},
     }
     told, named = set[str](), escape_text(found.target)
     for curve in found.curves:
         column = len(titles) if curve.layer is None else curve.layer + 1
         name = EVERY if curve.component is None else f"λ{format_subscript(curve.component)}"
-        line = {"color": t.ink, "width": size(2), "dash": DASHES[((curve.component or 1) - 1) % len(DASHES)]}
+        stroke = t.ink, 2, DASHES[((curve.component or 1) - 1) % len(DASHES)]
         for row, heights in enumerate((curve.probabilities, curve.log_odds), start=1):
-            words = f"P({named})" if row == 1 else f"log-odds of {named}"
-            hover = f"{name} %{{x:.3f}}<br>{words} %{{y:.3f}}<extra></extra>"
-            own = {"x": curve.values, "y": heights, "name": name, "hovertemplate": hover, "mode": "lines", "line": line}
+            hover = (
+                f"{name} %{{x:.3f}}<br>{'log-odds of ' * (row == 2)}{named if row == 2 else f'P({named})'} %{{y:.3f}}"
+            )
+            own = {"x": curve.values, "y": heights, "name": name, "hover": hover}
             several = curve.component is not None and len(found.curves) > len(layers) + 1
-            figure.add_scatter(row=row, col=column, **own, **_make_legend(name, told, wanted=several))
+            figure.add_scatter(row=row, col=column, stroke=stroke, **own, **_make_legend(name, told, wanted=several))
             for mark, value in _name_values(curve).items():
-                there = {"x": [value], "y": [heights[curve.values.index(value)]], "mode": "markers", "name": mark}
-                look_of = {"marker": {"color": t.ink, **symbols[mark]}, "hovertemplate": f"{mark}<br>{hover}"}
-                figure.add_scatter(row=row, col=column, **there, **look_of, **_make_legend(mark, told))
+                own = {"x": [value], "y": [heights[curve.values.index(value)]], "hover": f"{mark}<br>{hover}"}
+                own |= {"name": mark, "marker": rims.get(mark, {})} | _make_legend(mark, told)
+                figure.add_scatter(row=row, col=column, dots=symbols[mark], **own)
     even = {"color": t.muted, "width": 1, "dash": "dot"}
     if shown.half:
         figure.add_hline(0.5, row=1, line=even, layer="below")
@@ -139,12 +142,7 @@ def _write_note(shown: LambdaBench) -> str:
     return f"towards {shown.found.target}, P {number(probability)}, log-odds {signed(log_odds)}"
 
 
-LAMBDA_BENCH = Figure(
-    "lambda-bench",
-    "sentence",
-    "Vary λ",
-    _read_response,
-    _draw_curves,
+LAMBDA_BENCH = Figure("lambda-bench", "sentence", "Vary λ", _read_response, _draw_curves).add_details(
     note=_write_note,
     reading=_explain_curves,
     how="Each curve changes one λ. The model reads the text for 21 values in a range and for the marked values, in one "
@@ -228,12 +226,7 @@ def build_patch_table(shown: Patching) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-PATCHING = Figure(
-    "patching",
-    "sentence",
-    "Activation patching",
-    _patch_text,
-    _draw_patches,
+PATCHING = Figure("patching", "sentence", "Activation patching", _patch_text, _draw_patches).add_details(
     note=lambda shown: f"towards {shown.patches.target}" + (", both after your changes" if shown.edited else ""),
     reading=lambda shown: f"Change in the log-odds of {shown.patches.target} with this value from the second sentence.",
     how="The model reads both sentences, then the first again with one value from the second: the output of a layer at "
@@ -274,23 +267,18 @@ class Distance:
         return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
 
 
-class TemplateQuery(NamedTuple):
-    """Runs, the sentences filled into a negation template, and the class whose probability the runs predict."""
+def prepare_query(source: Source, insert: str = FILLER) -> tuple[list[RunRecord], tuple[FilledTemplate, ...], str]:
+    """Return the runs, the steps of a filled negation template, and the class whose probability the runs predict.
 
-    runs: list[RunRecord]
-    steps: tuple[FilledTemplate, ...]
-    target: str
-
-
-def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
-    """Fill a negation template step by step; NotAvailable: no placeholder or class, InputError: it cannot be filled."""
+    NotAvailable: no placeholder or class, InputError: it cannot be filled.
+    """
     if PLACE not in TEMPLATES.get(source.text, source.text):
         raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
     filled, target = fill_template(source.text, insert), str(source.get_choice(OF))
     runs = [source.record, *source.others]
     if lacking := [each.run for each in runs if target not in each.classes]:
         raise NotAvailable(f"run '{lacking[0]}' has no class '{target}'")
-    return TemplateQuery(runs, filled, target)
+    return runs, filled, target
 
 
 def measure_distance(source: Source, insert: str = FILLER) -> Distance:
@@ -301,8 +289,7 @@ def measure_distance(source: Source, insert: str = FILLER) -> Distance:
     return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source.record))
 
 
-def draw_distance(shape: Distance, look: Look) -> go.Figure:
-    """Draw a class's probability against the number of inserted words, a colour for each run; dashed: no negation."""
+def _draw_distance(shape: Distance, look: Look) -> go.Figure:
     t, figure = look.tokens, Panels(look, [[""]], height=360)
     x = [step.words for step in shape.steps]
     ends, chance = [], f"P({escape_text(shape.target)})"
@@ -313,19 +300,12 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
             bare = [step.without or "" for step in shape.steps]
             kinds.append((found.without, bare, "dash", ", without the negation", 1.2, 5))
         for values, words, dash, what, width, size in kinds:
-            figure.add_scatter(
-                x=x,
-                y=values.tolist(),
-                mode="lines+markers",
-                line={"color": own, "width": look.scale_size(width), "dash": dash},
-                marker={"color": own, "size": look.scale_size(size), "symbol": symbol},
-                customdata=[escape_text(text) for text in words],
-                hovertemplate=f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}<extra></extra>",
-            )
+            told: dict[str, Any] = {"hover": f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}"}
+            told |= {"customdata": [escape_text(text) for text in words], "x": x, "y": values.tolist()}
+            figure.add_scatter(stroke=(own, width, dash), dots=(own, size, symbol), **told)
         end = float(found.probabilities[-1])
-        ends.append((end, f"{escape_text(run)} {number(end, 2)}", own))
-    for y, (_, text, own) in zip(spread_labels([end for end, _, _ in ends], 0.08), ends, strict=True):
-        figure.add_annotation(x=x[-1], y=y, xanchor="left", xshift=12, text=text, font={"color": own})
+        ends.append((f"{escape_text(run)} {number(end, 2)}", end, own))
+    figure.add_end_labels(ends, 0.08, x=x[-1], xshift=12)
     if shape.half:
         figure.add_hline(0.5, line={"color": t.right, "width": look.scale_size(1.2), "dash": "dot"})
     figure.update_xaxes(title="words between", tickvals=x)
@@ -346,12 +326,7 @@ def build_distance_table(shape: Distance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-DISTANCE = Figure(
-    "distance",
-    "sentence",
-    "Reach of negation",
-    measure_distance,
-    draw_distance,
+DISTANCE = Figure("distance", "sentence", "Reach of negation", measure_distance, _draw_distance).add_details(
     note="one sentence",
     reading=lambda shape: (
         f"P({shape.target}) as neutral words separate the negation from its word."

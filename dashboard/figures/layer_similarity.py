@@ -1,6 +1,7 @@
 """Figure of the similarity of two runs' layers: linear CKA on the same sentences."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,14 +22,8 @@ class SimilarLayers:
     names: tuple[str, str]
     found: LayerSimilarity
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """Return a row for each layer of the first run, a column for each of the second."""
-        return pd.DataFrame(self.found.values, columns=list(self.found.second)).assign(layer=self.found.first)
 
-
-def read_similarity(source: Source) -> SimilarLayers:
-    """Read the CKA of the first two compared runs; NotAvailable: no second run, or layers that were not read."""
+def _read_similarity(source: Source) -> SimilarLayers:
     if not source.others:
         raise NotAvailable("it is of two runs: name another with --against")
     runs = source.record.run, source.others[0].run
@@ -37,22 +32,12 @@ def read_similarity(source: Source) -> SimilarLayers:
     return SimilarLayers((first, second), compare_layers(here, other))
 
 
-def draw_similarity(shown: SimilarLayers, look: Look) -> go.Figure:
-    """Draw a cell for each pair of layers, darker for more alike."""
+def _draw_similarity(shown: SimilarLayers, look: Look) -> go.Figure:
     t, found, size = look.tokens, shown.found, look.scale_size
     figure = go.Figure(layout={"template": build_template(look)})
-    figure.add_heatmap(
-        x=list(found.second),
-        y=list(found.first),
-        z=found.values,
-        zmin=0,
-        zmax=1,
-        colorscale=make_sequential_scale(t),
-        showscale=False,
-        xgap=3,
-        ygap=3,
-        hovertemplate="%{y}, %{x}: CKA %{z:.3f}<extra></extra>",
-    )
+    style: dict[str, Any] = {"zmin": 0, "zmax": 1, "colorscale": make_sequential_scale(t), "showscale": False}
+    style |= {"xgap": 3, "ygap": 3, "hovertemplate": "%{y}, %{x}: CKA %{z:.3f}<extra></extra>"}
+    figure.add_heatmap(x=list(found.second), y=list(found.first), z=found.values, **style)
     for row, own in enumerate(found.first):
         for column, other in enumerate(found.second):
             value = float(found.values[row, column])
@@ -74,17 +59,14 @@ def describe_similarity(shown: SimilarLayers) -> str:
     return f"Last layers: {'all vectors are equal' if np.isnan(value) else f'CKA {number(value, 2)}'}."
 
 
-CKA = Figure(
-    "cka",
-    "compare",
-    "Similar layers",
-    read_similarity,
-    draw_similarity,
+CKA = Figure("cka", "compare", "Similar layers", _read_similarity, _draw_similarity).add_details(
     note=lambda shown: f"linear CKA, n = {count(shown.found.rows)}",
     reading=lambda shown: f"1: the same up to rotation and scale. {describe_similarity(shown)}",
     finding=describe_similarity,
     how="Each text is the mean of its token vectors after a layer. CKA compares which texts are near each other, not "
     "single numbers, so that widths may differ. `sentiscope layers RUN --against RUN` reads the layers.",
     needs="hidden",
-    tables=lambda shown: {"CKA": shown.table},
+    tables=lambda shown: {
+        "CKA": pd.DataFrame(shown.found.values, columns=[*shown.found.second]).assign(layer=shown.found.first)
+    },
 )

@@ -52,9 +52,8 @@ def draw_confidence(
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
     for name, values, color in (("right", right, t.right), ("wrong", wrong, t.wrong)):
-        marker = {"color": color, "line": {"width": 0}}
-        hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
-        figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
+        bar = {"width": 0.92 / BARS, "marker": {"color": color, "line": {"width": 0}}}
+        figure.add_bar(x=middles, y=values, hover=f"%{{x:.2f}}<br>{name}: %{{y}}", **bar)
     decisions.draw_threshold_line(figure, threshold, look)
     corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom", "y": 1}
     for name, values, color, x in (("right", right, t.muted, 0.0), ("wrong", wrong, t.wrong, 0.3)):
@@ -166,12 +165,9 @@ def describe_errors(matrix: ConfusionMatrix) -> str:
     return f"{head}: {named}{', and others' if len(cells) > len(most) else ''}."
 
 
-CONFUSION = Figure(
-    "confusion",
-    "performance",
-    "Confusion matrix",
-    read_matrix,
-    lambda shape, look: shape.draw(look),
+CONFUSION = Figure("confusion", "performance", "Confusion matrix").add_details(
+    read=read_matrix,
+    draw=lambda shape, look: shape.draw(look),
     exhibit=lambda shape, look: shape.draw(look, examples=True),
     note=lambda matrix: write_sample_size(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
@@ -183,12 +179,11 @@ CONFUSION = Figure(
     tables=lambda matrix: {"Confusion": build_confusion_table(matrix.decision.classes, matrix.decision.counts)},
     sizes=lambda matrix: dict(zip(matrix.decision.classes, matrix.decision.counts.sum(1).tolist(), strict=True)),
 )
-CONFIDENCE = Figure(
-    "confidence",
-    "performance",
-    "Confidence of right and wrong answers",
-    lambda source: source.read_once(thresholding.read_decision),
-    lambda decision, look: draw_confidence(*count_outcomes(decision), decision.threshold, decision.score_name, look),
+CONFIDENCE = Figure("confidence", "performance", "Confidence of right and wrong answers").add_details(
+    read=lambda source: source.read_once(thresholding.read_decision),
+    draw=lambda decision, look: draw_confidence(
+        *count_outcomes(decision), decision.threshold, decision.score_name, look
+    ),
     note=write_sample_size,
     reading=lambda decision: (
         "Grey: right; magenta: wrong. A good model has its magenta "
@@ -226,12 +221,7 @@ def _draw_metrics(shown: MetricTable, look: Look) -> DataTable:
     return DataTable(rows, {"title": TableColumn("Metric"), **value, "better": TableColumn("Better")})
 
 
-METRICS = Figure(
-    "metrics",
-    "performance",
-    "All metrics",
-    _read_metrics,
-    _draw_metrics,
+METRICS = Figure("metrics", "performance", "All metrics", _read_metrics, _draw_metrics).add_details(
     note=lambda shown: f"n = {count(shown.n)}",
     reading=lambda shown: (
         "From, To: ends of the 95 % interval."
@@ -243,42 +233,30 @@ METRICS = Figure(
 )
 
 
-@dataclass(frozen=True)
-class Classes:
-    """Precision, recall and F1 of each class as a table, at a decision threshold."""
-
-    table: pd.DataFrame
-    threshold: float
-
-
-def _draw_classes(shown: Classes, look: Look) -> DataTable:
+def _draw_classes(decision: Decision, look: Look) -> DataTable:
     def format_interval(row: Any, part: str) -> str:
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
         return format_plus_minus(value, low, high) if low == low else number(value)
 
-    rows = shown.table.to_dict("records")
+    found = decisions.build_class_metrics(decision)
+    rows = found.to_dict("records")
     words = {part: [format_interval(row, part) for row in rows] for part in PARTS}
-    table = shown.table[["Class", *PARTS, "n"]].assign(**words)
+    table = found[["Class", *PARTS, "n"]].assign(**words)
     return DataTable(table, dict.fromkeys(PARTS, TableColumn(alignment="right")))
 
 
-CLASSES = Figure(
-    "each-class",
-    "performance",
-    "Per class",
-    lambda source: Classes(
-        decisions.build_class_metrics(at := source.read_once(thresholding.read_decision)), at.threshold
-    ),
-    _draw_classes,
-    note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
+CLASSES = Figure("each-class", "performance", "Per class").add_details(
+    read=lambda source: source.read_once(thresholding.read_decision),
+    draw=_draw_classes,
+    note=lambda decision: f"threshold {number(decision.threshold, 2)}, 95 % intervals",
     reading="Precision: share of predictions that are correct. Recall: share of class found.",
     how="F1 is the harmonic mean of precision and recall. ± is half of the 95 % interval; an asymmetric interval shows "
     f"both ends. Intervals: {METHOD}.",
     options=thresholding.OPTIONS,
-    tables=lambda shown: {"Classes": shown.table},
-    sizes=lambda shown: {str(name): int(n) for name, n in zip(shown.table["Class"], shown.table["n"], strict=True)},
+    tables=lambda decision: {"Classes": decisions.build_class_metrics(decision)},
+    sizes=lambda decision: dict(zip(decision.classes, decision.counts.sum(1).tolist(), strict=True)),
 )
 
 
@@ -295,27 +273,17 @@ def score_phenomena(decision: Decision, names: Sequence[str], yardstick: dict[st
 
 def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     """Draw the accuracy on each linguistic phenomenon with interval and n; a ring marks the TF-IDF baseline."""
-    t = look.tokens
+    t, sizes = look.tokens, table["n"].tolist()
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
-    line, ends = {"width": look.scale_size(2)}, table[["low", "high"]].to_numpy()
-    ring = {"symbol": "circle-open", "size": look.scale_size(11), "color": t.muted, "line": line}
-    hover = "TF-IDF %{x:.3f}<extra></extra>"
-    figure.add_scatter(x=table["tfidf"], y=names, mode="markers", marker=ring, hovertemplate=hover)
-    figure.add_scatter(
-        x=table["accuracy"],
-        y=names,
-        mode="markers",
-        marker={"size": look.scale_size(10), "color": [t.right if n < FEW else t.accent for n in table["n"]]},
-        error_x=make_whiskers(table["accuracy"], ends, look.scale_size(2), t.accent),
-        customdata=table["n"],
-        hovertemplate="%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}<extra></extra>",
-    )
-    for name, n in zip(names, table["n"], strict=True):
-        figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(int(n)), font={"size": look.scale_size(14)})
-    figure.update_xaxes(title="accuracy, n at the right", range=[0, 1.1], tickvals=TICKS, showgrid=True)
-    figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
-    figure.update_layout(margin={"t": 8})
+    ring = {"dots": (t.muted, 11, "circle-open"), "marker": {"line": {"width": look.scale_size(2)}}}
+    figure.add_scatter(x=table["tfidf"], y=names, hover="TF-IDF %{x:.3f}", **ring)
+    bars = make_whiskers(table["accuracy"], table[["low", "high"]].to_numpy(), look.scale_size(2), t.accent)
+    dots = [t.right if n < FEW else t.accent for n in sizes], 10
+    hover = "%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}"
+    figure.add_scatter(x=table["accuracy"], y=names, dots=dots, error_x=bars, customdata=table["n"], hover=hover)
+    decisions.format_rows(figure, "accuracy", names, sizes, look)
+    figure.update_xaxes(range=[0, 1.1])
     return figure.build_figure()
 
 
@@ -346,12 +314,9 @@ def describe_lengths(table: pd.DataFrame) -> str:
     return f"{right}, {whole_percent(last['accuracy'])} of those with {last['length']}{unclear}."
 
 
-LENGTHS = Figure(
-    "lengths",
-    "performance",
-    "Accuracy by text length",
-    _read_lengths,
-    lambda table, look: draw_phenomena(table[::-1].rename(columns={"length": "phenomenon"}), look),
+LENGTHS = Figure("lengths", "performance", "Accuracy by text length").add_details(
+    read=_read_lengths,
+    draw=lambda table, look: draw_phenomena(table[::-1].rename(columns={"length": "phenomenon"}), look),
     reading=describe_lengths,
     finding=describe_lengths,
     how="Texts are grouped by their number of words, about equally many in each group. Intervals: Wilson.",
@@ -378,12 +343,9 @@ def _read_phenomena(source: Source) -> Kinds:
     return Kinds(score_phenomena(decision, examples[PHENOMENON].tolist(), yardstick), len(decision.rows))
 
 
-PHENOMENA = Figure(
-    "phenomena",
-    "performance",
-    "Kinds of sentences",
-    _read_phenomena,
-    lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
+PHENOMENA = Figure("phenomena", "performance", "Kinds of sentences").add_details(
+    read=_read_phenomena,
+    draw=lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
     note=lambda kinds: f"n = {count(kinds.n)}, worst first",
     reading="Dot: this model. Line: 95 % interval. Ring: TF-IDF (test only). Grey: fewer than 30 sentences.",
     how="Each sentence has one kind, its hardest; it is correct or not at the threshold. Intervals: Wilson. TF-IDF: "
@@ -394,8 +356,7 @@ PHENOMENA = Figure(
 )
 
 
-def get_first_metric(measured: Evaluated) -> str:
-    """Return the metric that compares the values of a data column: accuracy for single-label data, else macro F1."""
+def _get_first_metric(measured: Evaluated) -> str:
     return "accuracy" if measured["task"] == "single" else "f1_macro"
 
 
@@ -427,7 +388,7 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
 
 def build_value_table(measured: Evaluated) -> pd.DataFrame:
     """Return a table of accuracy or macro F1 for each value of the data column that splits the evaluated rows."""
-    by, name = measured["by"], get_first_metric(measured)
+    by, name = measured["by"], _get_first_metric(measured)
     rows = [(each["value"], each["n"], *results.find_metric(each, name)) for each in by["values"]]
     return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
 
@@ -444,40 +405,30 @@ def _describe_size(measured: Evaluated) -> str:
     return f"n = {count(measured['n'])}"
 
 
-ELSEWHERE_METRICS = Figure[Evaluated](
-    "elsewhere-metrics",
-    "performance",
-    "Metrics on these data",
-    None,
-    _draw_evaluated,
+ELSEWHERE_METRICS = Figure("elsewhere-metrics", "performance", "Metrics on these data").add_details(
+    draw=_draw_evaluated,
     note=_describe_size,
     reading="From, To: ends of the 95 % interval.",
     how=f"Intervals: {METHOD}. TF-IDF: logistic regression on words and word pairs, and with characters within words.",
     tables=lambda measured: {"Metrics there": build_metric_table(measured)},
 )
-ELSEWHERE_CONFUSION = Figure[Evaluated](
-    "elsewhere-confusion",
-    "performance",
-    "Confusion on these data",
-    None,
-    lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
+ELSEWHERE_CONFUSION = Figure("elsewhere-confusion", "performance", "Confusion on these data").add_details(
+    draw=lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
     note=_describe_size,
     reading="Rows: labels of the data. Columns: predictions.",
     tables=lambda measured: {
         "Confusion there": build_confusion_table(measured["labels"], np.array(measured["confusion"]), "true")
     },
 )
-ELSEWHERE_VALUES = Figure[Evaluated](
-    "elsewhere-values",
-    "performance",
-    lambda measured: f"By {measured['by']['column']}",
-    None,
-    lambda measured, look: DataTable(
-        build_value_table(measured),
-        _NUMBERS
-        | {"value": TableColumn(DEFINED[get_first_metric(measured)].choose_title(measured["task"]), decimals=3)},
-        narrow=True,
-    ),
+
+
+def _draw_values(measured: Evaluated, look: Look) -> DataTable:
+    title = DEFINED[_get_first_metric(measured)].choose_title(measured["task"])
+    return DataTable(build_value_table(measured), _NUMBERS | {"value": TableColumn(title, decimals=3)}, narrow=True)
+
+
+ELSEWHERE_VALUES = Figure("elsewhere-values", "performance", draw=_draw_values).add_details(
+    title=lambda measured: f"By {measured['by']['column']}",
     note=_describe_size,
     reading="From, To: ends of the 95 % interval.",
     tables=lambda measured: {"By value there": build_value_table(measured)},

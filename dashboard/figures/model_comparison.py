@@ -8,17 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.data.findings import plural
-from core.evaluation import intervals
-from core.evaluation.comparison import (
-    METHOD,
-    NO_DIFFERENCE,
-    assign_letters,
-    describe_pair,
-    is_equivalent,
-    pick_better,
-    round_rows,
-    summarize_pairs,
-)
+from core.evaluation import comparison, intervals
+from core.evaluation.comparison import describe_pair, pick_better
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, format_p, format_plus_minus, number, signed
 from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics, select_thresholded
@@ -61,7 +52,7 @@ class Comparison:
     @property
     def summary(self) -> str:
         """Return a sentence that sums up which of several compared models are better than others."""
-        return summarize_pairs([self._rename_pair(pair) for pair in self.pairs])
+        return comparison.summarize_pairs([self._rename_pair(pair) for pair in self.pairs])
 
     @property
     def closest(self) -> str:
@@ -71,7 +62,7 @@ class Comparison:
             return ""
         pair = self._rename_pair(found[0])
         difference = f"{pair['first']} and {pair['second']}: {signed(pair['difference'], 3)}"
-        rows = f"Detecting it would take about {round_rows(pair['rows_needed'])} sentences."
+        rows = f"Detecting it would take about {comparison.round_rows(pair['rows_needed'])} sentences."
         return f"{difference} on the same {count(self.found['n'])} sentences. {rows}"
 
     def _rename_pair(self, pair: Test) -> Test:
@@ -86,7 +77,7 @@ def list_metrics(source: Source) -> list[str]:
 
 
 def _assign_letters(source: Source) -> dict[str, str]:
-    return assign_letters([side.name for side in source.sides.sides])
+    return comparison.assign_letters([side.name for side in source.sides.sides])
 
 
 def list_pairs(source: Source) -> list[str]:
@@ -149,8 +140,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
     def mark_mean(row: Mapping[str, Any]) -> Mark:
-        low, high = row["interval"] or (None, None)
-        return Mark(row["mean"], low, high, color=row["colour"])
+        return Mark(row["mean"], *row["interval"] or (), color=row["colour"])
 
     seeds, title = "Folds" if any(row["folds"] for row in rows) else "Seeds", format_title(shape.metric)
     axis, ends = partial(make_axis, leaves_out="low"), {"low": "interval.0", "high": "interval.1"}
@@ -188,11 +178,13 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
         return f"{names[pair['first']]}{sign}{names[pair['second']]}"
 
     def write_verdict(pair: Test) -> TextCell:
-        known = pick_better(pair) or is_equivalent(pair)
-        return TextCell(describe_pair(pair, shape.letters) if known else NO_DIFFERENCE, strong=bool(pick_better(pair)))
+        known = pick_better(pair) or comparison.is_equivalent(pair)
+        return TextCell(
+            describe_pair(pair, shape.letters) if known else comparison.NO_DIFFERENCE, strong=bool(pick_better(pair))
+        )
 
     def write_rows(pair: Test) -> str:
-        return "" if pick_better(pair) or not pair["rows_needed"] else round_rows(pair["rows_needed"])
+        return "" if pick_better(pair) or not pair["rows_needed"] else comparison.round_rows(pair["rows_needed"])
 
     def write_pair(pair: Test) -> TextCell:
         return TextCell(join(shape.letters, pair), title=join(shape.names, pair))
@@ -214,12 +206,9 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
     )
 
 
-MODELS = Figure(
-    "compare-models",
-    "compare",
-    lambda shape: format_title(shape.metric),
-    _read_comparison,
-    lambda shape, look: build_component(build_models_table(shape, look).marks, look),
+MODELS = Figure("compare-models", "compare", lambda shape: format_title(shape.metric)).add_details(
+    read=_read_comparison,
+    draw=lambda shape, look: build_component(build_models_table(shape, look).marks, look),
     note="95 % interval",
     reading="Models can differ although their intervals overlap: read the pairs.",
     how=f"Intervals: {intervals.METHOD}. With several seeds: of their mean, with the spread between seeds; the "
@@ -227,12 +216,9 @@ MODELS = Figure(
     options=(METRIC,),
     tables=lambda shape: {"Models": build_models_table(shape, Look()).frame},
 )
-PAIRS = Figure(
-    "compare-pairs",
-    "compare",
-    "Differences",
-    lambda source: replace(_read_comparison(source), picked=str(source.get_choice(PAIR))),
-    lambda shape, look: build_component(
+PAIRS = Figure("compare-pairs", "compare", "Differences").add_details(
+    read=lambda source: replace(_read_comparison(source), picked=str(source.get_choice(PAIR))),
+    draw=lambda shape, look: build_component(
         build_pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1
     ),
     note=lambda shape: f"{plural(len(shape.pairs), 'pair')}, paired tests, p after Holm",
@@ -240,7 +226,7 @@ PAIRS = Figure(
         "Interval without 0: the two differ. Ring on grey: no clear difference."
         + ("" if get_metric(shape.metric).better == "higher" else " Lower is better: left of 0, the first is better.")
     ),
-    how=f"{METHOD} Rows needed: sentences that would show the difference with 80 % power.",
+    how=f"{comparison.METHOD} Rows needed: sentences that would show the difference with 80 % power.",
     options=(METRIC, PAIR),
     tables=lambda shape: {"Pairs": build_pairs_table(shape).frame},
 )
@@ -343,12 +329,9 @@ def _write_reading(shape: ColumnComparison) -> str:
     return f"{words} (Holm-corrected). Ring on grey: no clear difference.{lacking}"
 
 
-WHERE = Figure(
-    "compare-where",
-    "compare",
-    "Disagreements",
-    _compare_by_column,
-    lambda shape, look: build_component(build_column_table(shape).marks, look),
+WHERE = Figure("compare-where", "compare", "Disagreements").add_details(
+    read=_compare_by_column,
+    draw=lambda shape, look: build_component(build_column_table(shape).marks, look),
     note=lambda shape: f"{' − '.join(shape.letters)} by {shape.column}, {format_title(shape.metric).lower()}",
     reading=_write_reading,
     how="The same test as for the pair, on the sentences of each value alone. Holm's correction covers all values, and "

@@ -371,12 +371,9 @@ def _read_parts(source: Source) -> ModelDiagram:
     return ModelDiagram(parts, record.run)
 
 
-DIAGRAM = Figure(
-    "parts",
-    "models",
-    "Parts",
-    _read_parts,
-    lambda made, look: Component(
+DIAGRAM = Figure("parts", "models", "Parts").add_details(
+    read=_read_parts,
+    draw=lambda made, look: Component(
         "diagram", {"svg": draw_diagram(made.parts, look), "name": f"sentiscope-model-{made.name}"}, look
     ),
     note=lambda made: f"{count(sum(part.parameters * part.times for part in made.parts))} parameters",

@@ -1,4 +1,4 @@
-"""Tables of the papers beside our results: differences with verdicts, bars, boxes, a confusion matrix, and claims."""
+"""Tables of the papers beside our results: differences with verdicts, bars, a confusion matrix, claims, and speed."""
 
 import re
 from collections import Counter
@@ -16,6 +16,7 @@ from core.formatting import MINUS, count, number, signed
 from core.models.presets import PAPERS, find_paper
 from core.papers import reproduction
 from core.papers.claims import FINDERS, HOLDS, NOT
+from core.papers.reported_results import read_speed
 from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLUSIVE, NOT_RUN, ONE_SEED
 from dashboard.figures import interval_table as columns
 from dashboard.figures.display_names import escape_text
@@ -46,6 +47,7 @@ METRICS |= {"delta_sigma2_as_printed": "σ² of the gain, as printed", "n_texts"
 METRICS |= {"mean_token_length": "mean length in tokens", "cv10_mean": "mean of 10 folds", "cv10_std": "SD of 10 folds"}
 METRICS |= {"wilcoxon_p": "p (Wilcoxon)"}
 """Metrics of reported results in words, where the name is none."""
+SPEEDS = {"milliseconds": ("time, ms", 1.0), "memory": ("memory, MB", 1e6)}
 CORNERS = ("confusion_tnr", "confusion_tpr")
 """Metrics of the confusion matrix on its diagonal, %."""
 
@@ -140,14 +142,12 @@ def _write_verdict(row: Row) -> TextCell:
     return TextCell(describe_verdict(row), strong=row["verdict"] in (AGREES, DIFFERS, BETTER), title=row["reason"])
 
 
-def build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
-    """Build the table of reported numbers, our means, and their differences with intervals."""
+def _build_difference_table(shown: PaperTable, tokens: Tokens) -> IntervalTable:
     rows = [{**row, "id": str(at), "ends": row["interval"] or (None, None)} for at, row in enumerate(shown.rows)]
     several = len({row["dataset"] for row in rows}) > 1
     first = next((row["id"] for row in rows if row["verdict"] == BASELINE), "")
 
     def write_name(row: Row) -> TextCell:
-        """Return the name of a row, with its data set if the table has several."""
         name, _, small = row["row"].partition(" (") if row["verdict"] == BASELINE else (row["row"], "", "")
         small = row["dataset"] if several and row["dataset"] != row["row"] else small.rstrip(")")
         return TextCell(re.sub(r"(?<=[\[(])-", MINUS, name), small=small)
@@ -187,12 +187,9 @@ def summarize_baselines(rows: Sequence[Row]) -> str:
     return f"TF-IDF beats {ours} of our {len(known)} mean scores and {reported} of {len(known)} reported ones."
 
 
-DIFFERENCES = Figure(
-    "paper-table",
-    "papers",
-    lambda shown: shown.title,
-    _read_table,
-    lambda shown, look: build_component(build_difference_table(shown, look.tokens).marks, look),
+DIFFERENCES = Figure("paper-table", "papers", lambda shown: shown.title).add_details(
+    read=_read_table,
+    draw=lambda shown, look: build_component(_build_difference_table(shown, look.tokens).marks, look),
     note=PaperTable.describe,
     reading="Pink: interval excludes 0. Teal: within ± 1.5. Ring: neither, or one seed.",
     finding=lambda shown: summarize_results(shown.rows),
@@ -200,7 +197,7 @@ DIFFERENCES = Figure(
     "of testing: *better than the paper allows* (one-sided, 5 %: look for a leak or an easier protocol), *differs* "
     "(the interval excludes 0), *agrees* (it lies within ± 1.5), *inconclusive*. Points are hundredths of a share, "
     "silhouette or λ.",
-    tables=lambda shown: {"Table": build_difference_table(shown, Look().tokens).frame},
+    tables=lambda shown: {"Table": _build_difference_table(shown, Look().tokens).frame},
 )
 
 
@@ -215,32 +212,23 @@ def list_results(shown: PaperTable) -> list[Row]:
 
 
 def _draw_results(shown: PaperTable, look: Look) -> go.Figure:
-    """Draw a bar of ours and a hatched one of the reported number for each row; next to them boxes of our runs."""
     t, rows, size = look.tokens, list_results(shown), look.scale_size
     boxed = [row for row in rows if len(row["values"]) >= BOXED]
     titles = ["ours (filled) and reported", *(["runs of ours, and reported (diamond)"] if boxed else [])]
     figure = Panels(look, [titles], height=max(220, 60 * len(rows) + 90), shared_yaxes=True, horizontal_spacing=0.04)
     ends = [(row["ours"] - (row["sd"] or 0), row["ours"] + (row["sd"] or 0)) for row in rows]
     hatched = {"shape": "/", "fgcolor": t.muted, "bgcolor": t.paper, "size": 7}
-    bars: dict[str, dict[str, Any]] = {
-        "ours": {
-            "marker": {"color": t.accent},
-            "error_x": make_whiskers([row["ours"] for row in rows], ends, size(1.6), t.ink),
-        },
-        "reported": {"marker": {"color": t.muted, "pattern": hatched}},
-    }
-    for name, bar in bars.items():
-        bar |= {"x": [row[name] for row in rows], "y": [escape_text(row["row"]) for row in rows], "orientation": "h"}
+    whiskers = {"error_x": make_whiskers([row["ours"] for row in rows], ends, size(1.6), t.ink)}
+    for name, marker in {"ours": {"color": t.accent}, "reported": {"color": t.muted, "pattern": hatched}}.items():
+        bar = {"x": [row[name] for row in rows], "y": [escape_text(row["row"]) for row in rows], "orientation": "h"}
         bar |= {"text": [f"{name} {_write_value(row, name)}" for row in rows], "textposition": "none"}
-        figure.add_bar(**bar, hovertemplate="%{y}: %{text}<extra></extra>")
+        figure.add_bar(**bar, marker=marker, hover="%{y}: %{text}", **whiskers if name == "ours" else {})
     dots = {"boxpoints": "all", "jitter": 0.5, "pointpos": 0, "marker": {"color": t.ink, "size": size(5)}}
     dots |= {"line": {"color": t.accent, "width": size(1.6)}, "fillcolor": blend_colors(t.paper, t.accent, 0.2)}
-    diamond: dict[str, Any] = {"marker": {"symbol": SYMBOLS[1], "size": size(11), "color": t.wrong}, "mode": "markers"}
     for row in boxed:
-        own: dict[str, Any] = {"x": row["values"], "y": [escape_text(row["row"])] * len(row["values"]), **dots}
-        figure.add_box(col=2, orientation="h", **own)
-        diamond |= {"x": [row["reported"]], "y": own["y"][:1]}
-        figure.add_scatter(col=2, hovertemplate=f"reported {_write_value(row, 'reported')}<extra></extra>", **diamond)
+        y, hover = [escape_text(row["row"])] * len(row["values"]), f"reported {_write_value(row, 'reported')}"
+        figure.add_box(col=2, orientation="h", x=row["values"], y=y, **dots)
+        figure.add_scatter(col=2, x=[row["reported"]], y=y[:1], dots=(t.wrong, 11, SYMBOLS[1]), hover=hover)
     unit = rows[0]["unit"]
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
     figure.update_xaxes(title=f"{name_metric(shown.metric)}{unit and f', {unit}'}", showgrid=True)
@@ -254,12 +242,7 @@ def _read_results(source: Source) -> PaperTable:
     return shown
 
 
-RESULTS = Figure(
-    "paper-bars",
-    "papers",
-    "Ours and reported",
-    _read_results,
-    _draw_results,
+RESULTS = Figure("paper-bars", "papers", "Ours and reported", _read_results, _draw_results).add_details(
     note=lambda shown: f"{shown.title}, {shown.describe()}",
     reading=lambda shown: (
         "Error bars: one standard deviation."
@@ -270,7 +253,6 @@ RESULTS = Figure(
 
 
 def _draw_confusion(shown: PaperTable, look: Look) -> go.Figure:
-    """Draw the confusion matrix that the paper reports, with our share of each true class below."""
     t, names = look.tokens, ("negative", "positive")
     rates = {row["metric"]: row for row in shown.table["rows"] if row["reported"] is not None}
 
@@ -309,12 +291,9 @@ def _read_confusion(source: Source) -> PaperTable:
     return check_confusion(PaperTable(paper, table, list_metrics(table)[0]))
 
 
-CONFUSION = Figure(
-    "paper-confusion",
-    "papers",
-    "Confusion matrix, reported and ours",
-    _read_confusion,
-    _draw_confusion,
+CONFUSION = Figure("paper-confusion", "papers", "Confusion matrix, reported and ours").add_details(
+    read=_read_confusion,
+    draw=_draw_confusion,
     note=PaperTable.describe,
     reading="% of each true class. Large: reported.",
 )
@@ -327,15 +306,13 @@ def _read_effect(source: Source) -> dict[str, Any]:
 
 
 def _draw_effect(found: dict[str, Any], look: Look) -> go.Figure:
-    """Draw the mean of each way to learn and read with its interval, and a small dot per seed below."""
-    t, size, ways = look.tokens, look.scale_size, found["ways"]
+    t, ways = look.tokens, found["ways"]
     figure, means = Panels(look, [[""]], height=100 + 60 * len(ways)), [way["mean"] for way in ways]
-    whiskers = make_whiskers(means, [way["interval"] for way in ways], size(1.8), t.accent)
+    whiskers = make_whiskers(means, [way["interval"] for way in ways], look.scale_size(1.8), t.accent)
     dots = [(value, at + 0.22) for at, way in enumerate(ways) for value in way["values"]]
     x, y = zip(*dots, strict=True)
-    more: dict[str, Any] = {"mode": "markers", "hovertemplate": "%{x:.2f} %<extra></extra>"}
-    figure.add_scatter(x=means, y=[0, 1, 2], error_x=whiskers, marker={"color": t.accent, "size": size(11)}, **more)
-    figure.add_scatter(x=x, y=y, marker={"color": t.muted, "size": size(6)}, **more)
+    figure.add_scatter(x=means, y=[0, 1, 2], error_x=whiskers, dots=(t.accent, 11), hover="%{x:.2f} %")
+    figure.add_scatter(x=x, y=y, dots=(t.muted, 6), hover="%{x:.2f} %")
     figure.update_xaxes(title="accuracy, %", showgrid=True)
     figure.update_yaxes(tickvals=[0, 1, 2], ticktext=[way["way"] for way in ways], range=[2.5, -0.5])
     return figure.build_figure()
@@ -349,12 +326,7 @@ def summarize_effect(found: Mapping[str, Any]) -> str:
     return f"Reading without σ changes {few} answers. Learning without it {told}"
 
 
-EFFECT = Figure(
-    "lexicon-effect",
-    "papers",
-    "Effect of the lexicon",
-    _read_effect,
-    _draw_effect,
+EFFECT = Figure("lexicon-effect", "papers", "Effect of the lexicon", _read_effect, _draw_effect).add_details(
     note=f"SST-2, {count(2000)} training rows, encoder from scratch",
     reading="Large: mean of seeds, 95 % interval. Small: one seed.",
     finding=summarize_effect,
@@ -389,14 +361,44 @@ def _draw_claims(shown: ClaimList, look: Look) -> Component:
     return build_component(Marks(f"Claims of the {PAPERS[shown.paper]} paper", heads, tuple(rows), height=2.2), look)
 
 
-CLAIMS = Figure(
-    "paper-claims",
-    "papers",
-    "Claims",
-    lambda source: read_claims(find_paper_of(source)),
-    _draw_claims,
+CLAIMS = Figure("paper-claims", "papers", "Claims").add_details(
+    read=lambda source: read_claims(find_paper_of(source)),
+    draw=_draw_claims,
     note="from reported numbers",
     reading="Unfold a claim to see what the paper's own numbers give.",
     finding=lambda shown: count_verdicts(shown.rows),
     tables=lambda shown: {"Claims": pd.DataFrame(shown.rows)},
+)
+
+
+def _draw_growth(found: dict[str, Any], look: Look) -> go.Figure:
+    t, rows = look.tokens, found["lengths"]
+    titles = [*(title for title, _ in SPEEDS.values()), "times faster"]
+    figure = Panels(look, [titles], height=340, horizontal_spacing=0.09)
+    x = [row["tokens"] for row in rows]
+    corner: dict[str, Any] = {"x": 1, "xref": "x domain", "yref": "y domain", "xanchor": "right", "yanchor": "bottom"}
+    for column, (key, (_, unit)) in enumerate(SPEEDS.items(), start=1):
+        for way, color in (("sparse", t.accent), ("full", t.muted)):
+            way_of: dict[str, Any] = {"mode": "lines+markers", "stroke": (color, 2.4), "hover": f"{way}: %{{y:.3g}}"}
+            figure.add_scatter(col=column, x=x, y=[row[way][key] / unit for row in rows], **way_of)
+            if slope := found["slopes"][way][key]:
+                text, height = f"{way}: length<sup>{slope:.2f}</sup>", 0.02 + 0.11 * (way == "full")
+                figure.add_annotation(col=column, **corner, y=height, text=text, font={"color": color})
+    lines = ("faster", "measured", (t.accent, 2, "solid"), 0.02), ("theory", "n/(k + s)", (t.ink, 2, "dash"), 0.13)
+    for key, words, stroke, height in lines:
+        figure.add_scatter(col=3, x=x, y=[row[key] for row in rows], stroke=stroke, hover=f"{words}: %{{y:.1f}}")
+        figure.add_annotation(col=3, **corner, y=height, text=words, font={"color": stroke[0]})
+    ticks = x[::2]
+    figure.update_xaxes(type="log", title="tokens", tickvals=ticks, ticktext=[count(each) for each in ticks])
+    figure.update_yaxes(type="log", dtick=1)
+    return figure.build_figure()
+
+
+GROWTH = Figure("attention-growth", "papers", "Speed by length").add_details(
+    read=lambda source: read_speed(),
+    draw=_draw_growth,
+    note=lambda found: f"{found['processor']}, {found['threads']} threads; slopes from 1\u202f024 tokens",
+    reading="One text through SentiFormer, sparse or full attention. Dashed: pairs saved.",
+    how="Random weights and tokens, median of passes: `sentiscope efficiency`. PyTorch's fused attention keeps no map "
+    "of all pairs, so that its memory grows linearly too.",
 )

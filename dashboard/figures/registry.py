@@ -26,6 +26,7 @@ from dashboard.figures import (
     model_comparison,
     model_plan,
     papers,
+    part_importance,
     split_attention,
     threshold_curves,
     thresholding,
@@ -38,7 +39,8 @@ from dashboard.figures.figure import Figure
 
 ALL: tuple[Figure[Any], ...] = (
     *(training_curves.LEARNING, training_curves.GRADIENTS, training_curves.PROGRESS),
-    *split_attention.ALL,
+    *(split_attention.HEADS, *split_attention.SECTIONS),
+    *(*part_importance.IMPORTANCE_FIGURES, part_importance.WORDS, part_importance.EFFECTS_OF_PARTS),
     *(lambdas.COURSE, lambdas.SHARES, lambdas.FINAL),
     *(metrics.METRICS, metrics.CONFUSION, metrics.CONFIDENCE, metrics.CLASSES, thresholding.LABELS),
     *(threshold_curves.ROC, threshold_curves.PR, threshold_curves.CALIBRATION, threshold_curves.COSTS),

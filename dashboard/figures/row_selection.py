@@ -157,6 +157,15 @@ class RowSelection:
         return self.known.found_tags
 
 
+@dataclass(frozen=True, eq=False)
+class SelectionFindings:
+    """What was found about selected rows, such as words or slices, and the finding that is a rule of the filter."""
+
+    analysis: RowSelection
+    found: Any
+    picked: str = ""
+
+
 def make_facts(store: RunStore, record: RunRecord, split: str) -> SplitFacts:
     """Return cached data about an evaluated split, without error tags at first; RunDamaged: unreadable predictions."""
     table = read_table(store, record.run, split)

@@ -71,7 +71,7 @@ def draw_start(view: StartView, look: Look) -> Component:
         **{name: getattr(view, name) for name in ("model", "at", "note", "again", "saved")},
         **{"classes": classes, "order": order, "ends": ends, "writer": writer, "ask": ask, "enough": ENOUGH},
         "questions": [_describe_question(each, classes) for each in view.questions],
-        **{"links": dict(view.links), "state": view.state or None, "accuracy": write_accuracy(record)},
+        **{"links": dict(view.links), "state": view.state or None, "accuracy": _write_accuracy(record)},
         "own": own,
         "ramps": {name: [(each, choose_text_color(t, each)) for each in scale] for name, scale in scales.items()},
     }
@@ -92,8 +92,7 @@ def order_classes(classes: Sequence[str], *, ordered: bool = False) -> tuple[lis
     return order, {"minus": first if minus else None, "plus": last if plus else None}
 
 
-def write_accuracy(record: RunRecord | None) -> str:
-    """Return a sentence with the accuracy of a run on its test set; empty if it was not measured."""
+def _write_accuracy(record: RunRecord | None) -> str:
     accuracy = None if record is None else get_nested(record.results, "metrics", "test", "accuracy")
     if accuracy is None:
         return ""

@@ -12,16 +12,21 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dashboard.figures.theme import Look, build_template
+from dashboard.figures.theme import Look, build_template, spread_labels
 
 LARGE_CELLS = 4  # a matrix with fewer rows has large cells
+INSIDE = dict[str, Any](textposition="inside", insidetextanchor="middle", textangle=0, constraintext="none")
+"""Style of bars with a text in their middle."""
 
 
 class Panels:
-    """Grid of chart panels, each with its title at its top left corner."""
+    """Grid of chart panels, each with its title at its top left corner.
+
+    A style is (colour, or None for the trace's own; width or size before it is scaled), and then a dash or symbol.
+    """
 
     def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
-        self.rows, self.columns = len(titles), len(titles[0])
+        self.look, self.rows, self.columns = look, len(titles), len(titles[0])
         self.traces: list[dict[str, Any]] = []
         self.annotations: list[dict[str, Any]] = []
         self.shapes: list[dict[str, Any]] = []
@@ -39,17 +44,39 @@ class Panels:
                 if title:
                     self.add_annotation(row=row, col=column, **corner, text=title)
 
-    def add_scatter(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """Add a trace of points or lines to a chart panel."""
-        self._add_trace("scatter", row, col, trace)
+    def add_scatter(self, **trace: Any) -> None:
+        """Add lines, points or both, of the styles `stroke` and `dots`, to the panel `row`, `col`; `hover`: label."""
+        stroke, dots = (trace.pop(name, ()) for name in ("stroke", "dots"))
+        if stroke or dots:
+            trace = {"mode": "+".join(["lines"] * bool(stroke) + ["markers"] * bool(dots)), **trace}
+        for name, style, keys in (("line", stroke, ("width", "dash")), ("marker", dots, ("size", "symbol"))):
+            if style:
+                color, size, *kind = style
+                drawn = ({} if color is None else {"color": color}) | {keys[0]: self.look.scale_size(size)}
+                trace[name] = drawn | dict(zip(keys[1:], kind, strict=False)) | trace.get(name, {})
+        self._add_trace("scatter", trace)
 
-    def add_bar(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """Add a trace of bars to a chart panel."""
-        self._add_trace("bar", row, col, trace)
+    def add_band(self, x: Any, ends: Iterable[Iterable[float]], color: str, *, col: int = 1) -> None:
+        """Fill the area between two lines over the same x (`ends`: lower and upper) with a pale colour."""
+        low, high = (list(each) for each in ends)
+        area: dict[str, Any] = {"mode": "none", "fill": "toself", "fillcolor": color, "opacity": 0.16}
+        area |= {"x": [*x, *x[::-1]], "y": [*high, *low[::-1]], "hoverinfo": "skip", "showlegend": False}
+        self.add_scatter(col=col, **area)
 
-    def add_box(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """Add a box of quartiles to a chart panel."""
-        self._add_trace("box", row, col, trace)
+    def add_end_labels(self, ends: Sequence[tuple[str, float, str]], gap: float, **place: Any) -> None:
+        """Write the names of lines at their ends, as (name, height, colour), moved apart so that none overlap."""
+        heights = spread_labels([height for _, height, _ in ends], gap)
+        for (name, _, color), height in zip(ends, heights, strict=True):
+            style = {"xanchor": "left", "font": {"color": color}, **place}
+            self.add_annotation(y=height, text=name, **style)
+
+    def add_bar(self, **trace: Any) -> None:
+        """Add a trace of bars to the chart panel `row`, `col`; `hover`: what their label says."""
+        self._add_trace("bar", trace)
+
+    def add_box(self, **trace: Any) -> None:
+        """Add a box of quartiles to the chart panel `row`, `col`."""
+        self._add_trace("box", trace)
 
     def add_annotation(self, *, row: int = 1, col: int = 1, **annotation: Any) -> None:
         """Add a text to a chart panel, positioned in data units or relative to the panel."""
@@ -92,9 +119,10 @@ class Panels:
         parts = {"annotations": self.annotations, "shapes": self.shapes}
         return go.Figure({"data": self.traces, "layout": {**self.layout, **self.axes, **parts}})
 
-    def _add_trace(self, kind: str, row: int, col: int, trace: dict[str, Any]) -> None:
-        number = self._number_axis(row, col)
-        self.traces.append({"type": kind, "xaxis": f"x{number}", "yaxis": f"y{number}", **trace})
+    def _add_trace(self, kind: str, trace: dict[str, Any]) -> None:
+        number = self._number_axis(trace.pop("row", 1), trace.pop("col", 1))
+        hover = {"hovertemplate": f"{trace.pop('hover')}<extra></extra>"} if "hover" in trace else {}
+        self.traces.append({"type": kind, "xaxis": f"x{number}", "yaxis": f"y{number}", **hover, **trace})
 
     def _update_axes(self, letter: str, row: int, col: int, axis: dict[str, Any]) -> None:
         for each in [row] if row else range(1, self.rows + 1):
@@ -162,13 +190,10 @@ def draw_bar_matrix(
         marker={"color": [color(i, j) for i, j in cells], "cornerradius": 6, "line": {"width": 0}},
         customdata=[[i, j] for i, j in cells],
         text=[words(i, j) for i, j in cells],
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
-        constraintext="none",
+        **INSIDE,
         textfont={"size": look.scale_size(18 if few else 14), "color": t.ink},
         hovertext=[hover(i, j) for i, j in cells],
-        hovertemplate="%{hovertext}<extra></extra>",
+        hover="%{hovertext}",
         selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
         unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
     )

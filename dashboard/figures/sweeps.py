@@ -1,4 +1,4 @@
-"""Results of a sweep (many runs over a grid of settings) as a dot plot: each run, and the mean per setting."""
+"""Results of a sweep (many runs over a grid of settings): dots of runs and means, a table, curves over a setting."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -8,16 +8,19 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.config import SETTINGS
 from core.evaluation.significance import METHOD
 from core.formatting import count, format_duration, number, signed
+from core.metrics import format_title
 from core.runs.sweep import STATES, TOGETHER, Plan, State
+from core.runs.sweep_curves import ROWS
 from core.runs.sweep_drive import SweepState
 from core.text.graphemes import clip_text
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
-from dashboard.figures.theme import Look
+from dashboard.figures.theme import SYMBOLS, Look
 
 LONGEST = 44  # most characters of a cell's name next to its row
 WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
@@ -135,32 +138,18 @@ def draw_members(shown: Members, look: Look) -> go.Figure:
     t, size, cells = look.tokens, look.scale_size, shown.cells
     figure = Panels(look, [[""]], height=64 + (20 if look.projector else 34) * len(cells))
     places = list(range(len(cells)))
-    known = [(place, cell.yardstick) for place, cell in enumerate(cells) if cell.yardstick is not None]
-    figure.add_scatter(
-        x=[value for _, value in known],
-        y=[place for place, _ in known],
-        mode="markers",
-        marker={"symbol": "circle-open", "size": size(13), "color": t.ink, "line": {"width": size(1.6)}},
-        hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
-    )
+    known = [(cell.yardstick, place) for place, cell in enumerate(cells) if cell.yardstick is not None]
+    ring = {"dots": (t.ink, 13, "circle-open"), "marker": {"line": {"width": size(1.6)}}}
+    x, y = ([each[at] for each in known] for at in (0, 1))
+    figure.add_scatter(x=x, y=y, hover="TF-IDF %{x:.3f}", **ring)
     spread = {"array": [cell.deviation or 0 for cell in cells], "color": t.accent, "thickness": size(1.8), "width": 0}
-    figure.add_scatter(
-        x=[cell.mean for cell in cells],
-        y=places,
-        mode="markers",
-        marker={"size": size(11), "color": t.accent},
-        error_x=spread,
-        customdata=[[_format_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells],
-        hovertemplate="mean %{customdata[0]}<br>n = %{customdata[1]}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=[value for cell in cells for value in cell.values],
-        y=[place for place, cell in enumerate(cells) for _ in cell.values],
-        mode="markers",
-        marker={"size": size(6), "color": t.muted, "line": {"width": 1, "color": t.paper}},
-        customdata=[escape_text(run) for cell in cells for run in cell.runs],
-        hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
-    )
+    means: dict[str, Any] = {"x": [cell.mean for cell in cells], "y": places, "error_x": spread}
+    means |= {"customdata": [[_format_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells]}
+    figure.add_scatter(dots=(t.accent, 11), hover="mean %{customdata[0]}<br>n = %{customdata[1]}", **means)
+    x, names = ([each for cell in cells for each in getattr(cell, of)] for of in ("values", "runs"))
+    y = [place for place, cell in enumerate(cells) for _ in cell.values]
+    single = {"dots": (t.muted, 6), "marker": {"line": {"width": 1, "color": t.paper}}}
+    figure.add_scatter(x=x, y=y, customdata=[*map(escape_text, names)], hover="%{customdata}: %{x:.3f}", **single)
     names = [escape_text(clip_text(cell.label, LONGEST)) for cell in cells]
     figure.update_xaxes(title=escape_text(shown.metric), showgrid=True, tickformat=".3f", nticks=8)
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(cells) - 0.5, -0.5], tickfont={"color": t.ink})
@@ -185,12 +174,7 @@ def describe_baseline(shown: Members) -> str:
     return f"{count(below)} of {count(len(known))} settings stay below TF-IDF."
 
 
-MEMBERS = Figure[Members](
-    "sweep",
-    "sweeps",
-    lambda shown: shown.metric,
-    None,
-    draw_members,
+MEMBERS = Figure[Members]("sweep", "sweeps", lambda shown: shown.metric, None, draw_members).add_details(
     reading="Small dots: runs. Large dot: mean ± standard deviation. Ring: TF-IDF.",
     how="Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
     "texts. Runs that differ only in their seed share their test texts: their deviation says nothing about "
@@ -211,12 +195,7 @@ def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
     return DataTable(rows, columns)
 
 
-TABLE = Figure[pd.DataFrame](
-    "sweep-table",
-    "sweeps",
-    "Table",
-    None,
-    _draw_table,
+TABLE = Figure[pd.DataFrame]("sweep-table", "sweeps", "Table", None, _draw_table).add_details(
     note=lambda rows: f"{count(len(rows))} settings",
     reading=lambda rows: (
         "±: standard deviation."
@@ -224,4 +203,54 @@ TABLE = Figure[pd.DataFrame](
         + " Star: significant at 5 %."
     ),
     how=METHOD,
+)
+
+
+def draw_curves(shown: dict[str, Any], look: Look) -> go.Figure:
+    """Draw a metric over a setting: per model the mean of its runs with its standard deviation, and TF-IDF dashed."""
+    t, curves = look.tokens, shown["curves"]
+    figure = Panels(look, [[""]], height=380)
+    ends: list[tuple[str, float, str]] = []
+    for place, curve in enumerate(curves):
+        color = t.categories[place % len(t.categories)]
+        points = curve["points"]
+        x, mean, many = ([point[key] for point in points] for key in ("x", "mean", "n"))
+        ranges = [[each["mean"] + sign * (each["deviation"] or 0.0) for each in points] for sign in (-1, 1)]
+        figure.add_band(x, ranges, color)
+        own: dict[str, Any] = {"stroke": (color, 2.4), "dots": (None, 8, SYMBOLS[place % len(SYMBOLS)])}
+        own |= {"customdata": many, "hover": f"{escape_text(curve['label'])}: %{{y:.3f}}, n = %{{customdata}}"}
+        figure.add_scatter(x=x, y=mean, **own)
+        ends.append((escape_text(curve["label"]), mean[-1], color))
+    if tfidf := shown["yardstick"]:
+        x, y = ([each[key] for each in tfidf] for key in ("x", "mean"))
+        figure.add_scatter(x=x, y=y, stroke=(t.ink, 1.6, "dash"), hover="TF-IDF %{y:.3f}")
+        ends.append(("TF-IDF", tfidf[-1]["mean"], t.ink))
+    every = [point["mean"] for curve in curves for point in curve["points"]] + [each["mean"] for each in tfidf]
+    figure.add_end_labels(ends, 0.07 * (max(every) - min(every) or 1.0), x=1, xref="x domain", xshift=8)
+    ticks = sorted({point["x"] for curve in curves for point in curve["points"]})
+    kind = "log" if shown["logarithmic"] else "linear"
+    names = [f"{x:,.6g}".replace(",", "\u202f") for x in ticks]
+    figure.update_xaxes(title=escape_text(_name_setting(shown["setting"])), type=kind, tickvals=ticks, ticktext=names)
+    figure.update_yaxes(title=escape_text(format_title(shown["metric"])), tickformat=".2f")
+    figure.update_layout(margin={"t": 12, "r": look.scale_size(190)})
+    return figure.build_figure()
+
+
+def _name_setting(setting: str) -> str:
+    return "training rows" if setting == ROWS else SETTINGS[setting].label
+
+
+def describe_fits(shown: dict[str, Any]) -> str:
+    """Describe the fitted error of each model as a formula; empty if the setting is not the number of rows."""
+    fits = [(each["label"], each["error"]) for each in shown["curves"] if each["error"]]
+    told = [f"{label} {number(fit['a'])} + {fit['b']:.2f}·n^−{fit['c']:.2f}" for label, fit in fits]
+    return f"Fitted error over n rows: {'; '.join(told)}." if told else ""
+
+
+CURVES = Figure("sweep-curves", "sweeps", draw=draw_curves).add_details(
+    title=lambda shown: f"{format_title(shown['metric'])} by {_name_setting(shown['setting'])}",
+    reading="Line: mean of runs. Band: ± standard deviation. Dashed: TF-IDF.",
+    note=describe_fits,
+    how="The fit is a + b·n^−c by least squares, with a and b at least 0. Few sizes leave a, the error of endless "
+    "data, uncertain.",
 )

@@ -1,6 +1,5 @@
 """Figures of SentiFormer's theory: attention as a kernel, labels learned by heart, accuracy over length, two maps."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from core.formatting import whole_percent
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
 from dashboard.figures.subplots import Panels
-from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+from dashboard.figures.theme import SYMBOLS, Look
 
 Found = dict[str, Any]
 SHOWN = 14
@@ -20,21 +19,18 @@ SHOWN = 14
 
 
 def _draw_kernel(found: Found, look: Look) -> go.Figure:
-    """Draw the gates, and for each head the kernel of the first token (bars) and the model's attention (rings)."""
-    t, size = look.tokens, look.scale_size
+    t = look.tokens
     tokens = [f"{place}. {token}" for place, token in enumerate(map(escape_text, found["tokens"][:SHOWN]), 1)]
     kernel, weights, maps = (np.array(found[key])[:, 0, :SHOWN] for key in ("kernel", "weights", "maps"))
     titles = ["gate", *(f"head {head}" for head in range(1, len(maps) + 1))]
     figure = Panels(look, [titles], height=30 * len(tokens) + 90, shared_yaxes=True, horizontal_spacing=0.02)
-    bar: dict[str, Any] = {"y": tokens, "orientation": "h", "hovertemplate": "%{y}: %{x:.3f}<extra></extra>"}
-    figure.add_bar(x=found["gates"][:SHOWN], marker={"color": t.muted}, **bar)
-    bar |= {"marker": {"color": t.accent}}
-    bar |= {"hovertemplate": "%{y}: kernel %{customdata:.3f}, share %{x:.6f}<extra></extra>"}
-    ring: dict[str, Any] = {"y": tokens, "mode": "markers", "cliponaxis": False}
-    ring |= {"marker": {"symbol": "circle-open", "size": size(10), "color": t.ink}}
+    bar: dict[str, Any] = {"y": tokens, "orientation": "h"}
+    figure.add_bar(x=found["gates"][:SHOWN], marker={"color": t.muted}, hover="%{y}: %{x:.3f}", **bar)
+    bar |= {"marker": {"color": t.accent}, "hover": "%{y}: kernel %{customdata:.3f}, share %{x:.6f}"}
+    ring: dict[str, Any] = {"y": tokens, "cliponaxis": False, "dots": (t.ink, 10, "circle-open")}
     for column, (own, share, read) in enumerate(zip(kernel, weights, maps, strict=True), 2):
         figure.add_bar(col=column, x=share, customdata=own, **bar)
-        figure.add_scatter(col=column, x=read, hovertemplate="%{y}: attention %{x:.6f}<extra></extra>", **ring)
+        figure.add_scatter(col=column, x=read, hover="%{y}: attention %{x:.6f}", **ring)
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
     figure.update_xaxes(range=[0, 1.06], tickvals=[0, 0.5, 1], showgrid=True)
     return figure.build_figure()
@@ -46,10 +42,8 @@ def _draw_memory(found: Found, look: Look) -> go.Figure:
     for place, row in enumerate(found["rows"]):
         x, y = ([point[key] for point in row["course"]] for key in ("step", "accuracy"))
         color, name = t.categories[place], f"seed {row['seed']}"
-        hover = f"{name}, step %{{x}}: %{{y:.3f}}<extra></extra>"
-        figure.add_scatter(x=x, y=y, mode="lines", line={"color": color, "width": size(2.4)}, hovertemplate=hover)
-        end = {"x": x[-1], "y": y[-1], "xanchor": "left", "xshift": 6, "bgcolor": t.paper}
-        figure.add_annotation(**end, text=name, font={"color": color})
+        figure.add_scatter(x=x, y=y, stroke=(color, 2.4), hover=f"{name}, step %{{x}}: %{{y:.3f}}")
+        figure.add_end_labels([(name, y[-1], color)], 0, x=x[-1], xshift=6, bgcolor=t.paper)
     best = max(row["counts"] for row in found["rows"])
     figure.add_hline(best, line={"color": t.ink, "dash": "dash", "width": size(1.6)})
     told: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "right", "yanchor": "top", "yshift": -3}
@@ -61,46 +55,35 @@ def _draw_memory(found: Found, look: Look) -> go.Figure:
 
 
 def _draw_markov(found: Found, look: Look) -> go.Figure:
-    t, size, lengths = look.tokens, look.scale_size, found["lengths"]
+    t, lengths = look.tokens, found["lengths"]
     figure = Panels(look, [[""]], height=380)
     for place, (name, y) in enumerate(found["means"].items()):
         dash = "dash" if name == "transformer" else "solid"  # the LSTM is below it
-        line = {"color": t.categories[place], "width": size(3 if min(y) > 0.9 else 2), "dash": dash}
-        marker, hover = {"size": size(9), "symbol": SYMBOLS[place]}, f"{name}, %{{x}} words: %{{y:.3f}}<extra></extra>"
-        figure.add_scatter(x=lengths, y=y, mode="lines+markers", line=line, marker=marker, hovertemplate=hover)
-    figure.add_hline(0.5, line={"color": t.ink, "dash": "dash", "width": size(1.4)})
-    heights = spread_labels([y[-1] for y in found["means"].values()], 0.045)
-    for name, height, color in zip(found["means"], heights, t.categories, strict=False):
-        beside: dict[str, Any] = {"x": 1, "xref": "x domain", "xanchor": "left", "xshift": 8}
-        figure.add_annotation(y=height, **beside, text=name, font={"color": color, "size": size(14.5)})
+        stroke, dots = (t.categories[place], 3 if min(y) > 0.9 else 2, dash), (None, 9, SYMBOLS[place])
+        figure.add_scatter(x=lengths, y=y, stroke=stroke, dots=dots, hover=f"{name}, %{{x}} words: %{{y:.3f}}")
+    figure.add_hline(0.5, line={"color": t.ink, "dash": "dash", "width": look.scale_size(1.4)})
+    ends = [(name, y[-1], t.categories[place]) for place, (name, y) in enumerate(found["means"].items())]
+    figure.add_end_labels(ends, 0.045, x=1, xref="x domain", xshift=8)
     figure.update_xaxes(title="words of a text, n", type="log", tickvals=lengths, ticktext=list(map(str, lengths)))
     figure.update_yaxes(title="accuracy on the hard texts", tickformat=".2f", range=[0.36, 1.03])
-    figure.update_layout(margin={"t": 12, "r": size(120)})
+    figure.update_layout(margin={"t": 12, "r": look.scale_size(120)})
     return figure.build_figure()
 
 
 def _draw_maps(found: Found, look: Look) -> go.Figure:
-    """Draw where the class token of the hand-set transformer looks, a panel for each head."""
     rows, t = found["maps"]["rows"], look.tokens
     words = [f"{place}. {row['word']}" for place, row in enumerate(rows, 1)]
     figure = Panels(look, [["head 1: first word", "head 2: last word"]], height=260, horizontal_spacing=0.05)
-    bar: dict[str, Any] = {"x": words, "marker": {"color": t.ink}, "hovertemplate": "%{x}: %{y:.4f}<extra></extra>"}
     for column in (1, 2):
-        figure.add_bar(col=column, y=[row[f"head_{column}"] for row in rows], **bar)
+        y = [row[f"head_{column}"] for row in rows]
+        figure.add_bar(col=column, x=words, y=y, marker={"color": t.ink}, hover="%{x}: %{y:.4f}")
     figure.update_yaxes(range=[0, 1.05], tickvals=[0, 0.5, 1])
     figure.update_xaxes(tickangle=-45, tickfont={"color": t.ink})
     return figure.build_figure()
 
 
-def _make_figure(name: str, title: str, draw: Callable[[Found, Look], go.Figure], **words: Any) -> Figure[Found]:
-    return Figure(f"theory-{name}", "theory", title, None, draw, **words)
-
-
 FINDING: dict[str, Any] = {"finding": lambda found: str(found["finding"])}
-KERNEL = _make_figure(
-    "kernel",
-    "Kernel smoother and attention",
-    _draw_kernel,
+KERNEL = Figure("theory-kernel", "theory", "Kernel smoother and attention", draw=_draw_kernel).add_details(
     **FINDING,
     note=lambda found: f"layer {found['layer']}, from “{found['tokens'][0]}”",
     reading="Bar: kernel × gate, as a share of its row. Ring: attention of the model.",
@@ -109,10 +92,7 @@ KERNEL = _make_figure(
     "means of the values with these shares, so they stay inside their hull.",
     tables=lambda found: {"Kernel": pd.DataFrame(tabulate_kernel(found))},
 )
-MEMORISE = _make_figure(
-    "memorise",
-    "Random labels learned by heart",
-    _draw_memory,
+MEMORISE = Figure("theory-memorise", "theory", "Random labels learned by heart", draw=_draw_memory).add_details(
     **FINDING,
     note=lambda found: f"{found['sequences']} sequences, {found['seconds']:.0f} s on one core",
     reading="All sequences of 1 to 4 symbols from 4. Each has a random label.",
@@ -122,10 +102,7 @@ MEMORISE = _make_figure(
         "Course": pd.DataFrame([{"seed": row["seed"], **at} for row in found["rows"] for at in row["course"]])
     },
 )
-MARKOV = _make_figure(
-    "markov",
-    "Accuracy by length",
-    _draw_markov,
+MARKOV = Figure("theory-markov", "theory", "Accuracy by length", draw=_draw_markov).add_details(
     **FINDING,
     note=lambda found: f"mean of {len(found['seeds'])} seeds, {found['seconds']:.0f} s on one core",
     reading="Texts that end with “good”: positive if the first word is “not”. Dashed: guessing.",
@@ -134,10 +111,7 @@ MARKOV = _make_figure(
     "window of k words is a Markov model of that order. Each point is a training on fresh texts.",
     tables=lambda found: {"Accuracy": pd.DataFrame(tabulate_markov(found)), "Trainings": pd.DataFrame(found["rows"])},
 )
-MAPS = _make_figure(
-    "maps",
-    "Weights set by hand",
-    _draw_maps,
+MAPS = Figure("theory-maps", "theory", "Weights set by hand", draw=_draw_maps).add_details(
     note=lambda found: f"{len(found['maps']['rows'])} words, P(positive) = {found['maps']['positive']:.3f}",
     reading="Attention of the class token to each word.",
     how="The weights are set, not learned: exact for every length up to 64. Head 1 looks for the largest "

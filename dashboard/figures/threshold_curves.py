@@ -116,27 +116,15 @@ def _draw_curves(
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         color = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
-        name = escape_text(curve.name)
+        name, said = escape_text(curve.name), f"{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}"
         if curve.band is not None:
-            area: dict[str, Any] = {"mode": "none", "fill": "toself", "fillcolor": color, "opacity": 0.16}
-            x, y = [*curve.band.x, *curve.band.x[::-1]], [*curve.band.high, *curve.band.low[::-1]]
-            figure.add_scatter(x=x, y=y, **area, hoverinfo="skip")
-        figure.add_scatter(
-            x=curve.x,
-            y=curve.y,
-            mode="lines",
-            line={"color": color, "width": look.scale_size(3 if len(curves) == 1 else 2.4)},
-            hovertemplate=f"{name}<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
-        )
-        figure.add_annotation(
-            x=1 if names_at == "right" else 0,
-            y=0.04 + gap * (len(curves) - 1 - i),
-            xanchor=names_at,
-            text=f"{name} <b>{number(curve.area)}</b>",
-            font={"color": color},
-        )
+            figure.add_band(curve.band.x, (curve.band.low, curve.band.high), color)
+        width = 3 if len(curves) == 1 else 2.4
+        figure.add_scatter(x=curve.x, y=curve.y, stroke=(color, width), hover=f"{name}<br>{said}")
+        x, y, text = int(names_at == "right"), 0.04 + gap * (len(curves) - 1 - i), f"{name} <b>{number(curve.area)}</b>"
+        figure.add_annotation(x=x, y=y, xanchor=names_at, text=text, font={"color": color})
         if curve.at is not None:
-            draw_threshold_ring(figure, curve.at, f"{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}", look)
+            draw_threshold_ring(figure, curve.at, said, look)
     figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title=axes[1], range=[-0.02, 1.03], tickvals=TICKS)
     figure.update_layout(margin={"t": 8})
@@ -174,12 +162,9 @@ def _read_ranking(
     return Ranking(found, len(decision.rows), ROC_AXES if side == "roc" else PR_AXES)
 
 
-ROC = Figure(
-    "roc",
-    "performance",
-    "ROC",
-    lambda source: _read_ranking(source, compute_roc, "roc"),
-    lambda ranking, look: draw_roc(ranking.curves, look),
+ROC = Figure("roc", "performance", "ROC").add_details(
+    read=lambda source: _read_ranking(source, compute_roc, "roc"),
+    draw=lambda ranking, look: draw_roc(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
     reading="True-positive against false-positive rate. Dotted: random guessing. Ring: current threshold.",
     how="Each class against all others; recall is the true-positive rate. Area: the chance that a sentence of the "
@@ -188,12 +173,9 @@ ROC = Figure(
     tables=lambda ranking: {"ROC": ranking.table},
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
 )
-PR = Figure(
-    "pr",
-    "performance",
-    "Precision and recall",
-    lambda source: _read_ranking(source, compute_pr, "pr"),
-    lambda ranking, look: draw_pr(ranking.curves, look),
+PR = Figure("pr", "performance", "Precision and recall").add_details(
+    read=lambda source: _read_ranking(source, compute_pr, "pr"),
+    draw=lambda ranking, look: draw_pr(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, average precision",
     reading="Precision against recall at every threshold. Ring: current threshold.",
     how="Unlike ROC it shows the cost of a rare class. The number is the average precision: its mean over recall "
@@ -247,7 +229,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         marker={"color": colors, "cornerradius": 3},
         error_y=make_whiskers(shares, [each.interval for each in bins], look.scale_size(1.4), t.ink),
         customdata=[[number(each.claimed), count(each.n)] for each in bins],
-        hovertemplate="predicted %{customdata[0]}<br>observed %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
+        hover="predicted %{customdata[0]}<br>observed %{y:.3f}<br>n = %{customdata[1]}",
     )
     draw_dotted_line(figure, (0, 1), look)
     for each in bins:
@@ -297,12 +279,9 @@ def _read_calibration(source: Source) -> Reliability:
     return Reliability(decision, compute_bins(decision), errors, (about,) if task == "multi" else (about, BINNED))
 
 
-CALIBRATION = Figure(
-    "calibration",
-    "performance",
-    "Calibration",
-    _read_calibration,
-    lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
+CALIBRATION = Figure("calibration", "performance", "Calibration").add_details(
+    read=_read_calibration,
+    draw=lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
     note=lambda shape: ", ".join(filter(None, (decisions.write_sample_size(shape.decision), shape.temperature))),
     reading=lambda shape: (
         "At a probability of 0.8, 80 % should be true (dotted line). Thin lines: 95 % interval."
@@ -358,10 +337,9 @@ def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     for split, curve in costs.curves.items():
-        color, width = (t.accent, 3) if split == costs.split else (t.right, 2)
-        hover = f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>"
-        line = {"color": color, "width": look.scale_size(width)}
-        figure.add_scatter(x=THRESHOLDS, y=curve, mode="lines", line=line, hovertemplate=hover)
+        stroke = (t.accent, 3) if split == costs.split else (t.right, 2)
+        hover = f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}"
+        figure.add_scatter(x=THRESHOLDS, y=curve, stroke=stroke, hover=hover)
     at, ends = (costs.threshold, costs.here["cost"]), costs.here["interval"]
     low, high = ends or (at[1], at[1])
     whisker = make_whiskers([at[1]], [(low, high)], look.scale_size(1.4), t.ink)
@@ -390,12 +368,7 @@ def _write_interval(ends: Sequence[float] | None) -> str:
     return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
 
 
-COSTS = Figure(
-    "costs",
-    "performance",
-    "Cost at each threshold",
-    _read_costs,
-    _draw_costs,
+COSTS = Figure("costs", "performance", "Cost at each threshold", _read_costs, _draw_costs).add_details(
     note=lambda costs: (
         f"n = {count(costs.here['n'])}, a false negative of {costs.name} costs {costs.ratio:g} false positives"
     ),

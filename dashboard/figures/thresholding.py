@@ -14,11 +14,10 @@ from core.data.dataset import VALIDATION
 from core.evaluation.costs import find_cheapest
 from core.evaluation.metrics import HALF, evaluate_classes, join_class_names
 from core.exceptions import NotAvailable
-from core.formatting import count
 from core.metrics import select_metrics
 from core.runs.record import RunRecord
 from dashboard.figures import decisions
-from dashboard.figures.decisions import ANSWER, FEW, TICKS, Decision, Floats, SplitPredictions
+from dashboard.figures.decisions import ANSWER, FEW, Decision, Floats, SplitPredictions
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure, Option, Source, ValueRange
 from dashboard.figures.results import Measurement, Stat, find_metric, list_stats
@@ -126,23 +125,13 @@ def draw_labels(labels: Labels, look: Look) -> go.Figure:
     tuned = table["tuned_f1"].tolist() if labels.tuned else [np.nan] * len(table)
     colors = [t.right if n < FEW else t.accent for n in sizes]
     for name, low, high, color in zip(names, half, tuned, colors, strict=True):
-        line = {"color": color, "width": look.scale_size(2)}
-        figure.add_scatter(x=[low, high], y=[name, name], mode="lines", line=line, hoverinfo="skip")
+        figure.add_scatter(x=[low, high], y=[name, name], stroke=(color, 2), hoverinfo="skip")
+    rim = {"line": {"width": look.scale_size(2), "color": colors}}
     for values, symbol, where in ((half, "circle-open", "at 0.5"), (tuned, "circle", "tuned")):
-        rim = {"width": look.scale_size(2), "color": colors}
-        figure.add_scatter(
-            x=values,
-            y=names,
-            mode="markers",
-            marker={"symbol": symbol, "size": look.scale_size(11), "color": colors, "line": rim},
-            customdata=sizes,
-            hovertemplate=f"%{{y}}, {where}<br>F1 %{{x:.3f}}<br>n = %{{customdata}}<extra></extra>",
-        )
-    for name, n in zip(names, sizes, strict=True):
-        figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(n), font={"size": look.scale_size(14)})
-    figure.update_xaxes(title="F1, n at the right", range=[-0.02, 1.1], tickvals=TICKS, showgrid=True)
-    figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
-    figure.update_layout(margin={"t": 8}, showlegend=False)
+        own = {"customdata": sizes, "hover": f"%{{y}}, {where}<br>F1 %{{x:.3f}}<br>n = %{{customdata}}"}
+        figure.add_scatter(x=values, y=names, dots=(colors, 11, symbol), marker=rim, **own)
+    decisions.format_rows(figure, "F1", names, sizes, look)
+    figure.update_xaxes(range=[-0.02, 1.1])
     return figure.build_figure()
 
 
@@ -153,12 +142,7 @@ def _read_labels(source: Source) -> Labels:
     return Labels(build_label_table(source.report, tuned), tuned is not None)
 
 
-LABELS = Figure(
-    "labels",
-    "performance",
-    "Per label",
-    _read_labels,
-    draw_labels,
+LABELS = Figure("labels", "performance", "Per label", _read_labels, draw_labels).add_details(
     note="most frequent first",
     reading=lambda labels: (
         f"F1 at threshold 0.5{' (ring) and tuned (dot)' if labels.tuned else '; none is tuned'}. Grey: fewer than 30 "

@@ -20,6 +20,7 @@ from core.formatting import count, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
 from dashboard.figures.figure import FREE, Figure, Option, Source
+from dashboard.figures.subplots import INSIDE, Panels
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, choose_text_color, make_sequential_scale
 
 if TYPE_CHECKING:
@@ -130,8 +131,7 @@ def _has_outcome(found: Sequence[SpanMatch], outcome: str, kind: str) -> bool:
     return any(each.outcome != "right" if outcome == ANY_ERROR else each.outcome == outcome for each in of_type)
 
 
-def color_types(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each span type; beyond six types the colours repeat."""
+def _color_types(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
     return {kind: tokens.categories[place % len(tokens.categories)] for place, kind in enumerate(kinds)}
 
 
@@ -155,7 +155,7 @@ def _draw_sentences(shown: FilteredSentences, look: Look) -> Component:
 
 def _build_component(sentences: list[dict[str, Any]], kinds: Sequence[str], look: Look, more: str = "") -> Component:
     t, types = look.tokens, {}
-    for kind, color in color_types(look.tokens, kinds).items():
+    for kind, color in _color_types(look.tokens, kinds).items():
         ground = blend_colors(t.paper, color, TINT)
         types[kind] = {"line": color, "ground": ground, "ink": choose_text_color(t, ground)}
     colors = t.select_colors("ink", "muted", "grid", "wrong", "paper")
@@ -187,16 +187,14 @@ def _build_line(
     return {"who": who, "parts": parts}
 
 
-def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
-    """Return the tagged sentences that match the filter as a table, with the tags of a sentence joined by spaces."""
+def _build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
     table = shown.rows.table.iloc[list(shown.places)]
     ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
     joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
     return table[["row", "text"]].assign(**joined, **{kind: [each[kind] for each in ends] for kind in KINDS})
 
 
-def build_type_table(rows: TaggedRows) -> pd.DataFrame:
-    """Return a row for each span type: precision, recall, F1, and the number of spans with each outcome."""
+def _build_type_table(rows: TaggedRows) -> pd.DataFrame:
     parts = ("precision", "recall", "f1")
     found = [
         {"type": kind, "spans": int(row["support"]), **{part: row[part] for part in parts}}
@@ -208,33 +206,29 @@ def build_type_table(rows: TaggedRows) -> pd.DataFrame:
 
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
     t = look.tokens
-    colors, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
+    colors, table = _color_types(t, rows.kinds), rows.scores.evaluate_types()
     kinds = list(WRONG)[::-1]
-    figure = go.Figure()
+    figure = Panels(look, [[""]], height=96 + 40 * len(kinds))
     for kind in rows.kinds:
-        values = [table[kind][name] for name in kinds]
+        values, color = [table[kind][name] for name in kinds], colors[kind]
         figure.add_bar(
             x=values,
             y=kinds,
             orientation="h",
             name=escape_text(kind),
-            marker={"color": colors[kind], "line": {"color": t.paper, "width": look.scale_size(1)}},
+            marker={"color": color, "line": {"color": t.paper, "width": look.scale_size(1)}},
             text=[escape_text(kind) if value >= max(values) / 4 else "" for value in values],
-            textposition="inside",
-            textangle=0,
-            constraintext="none",
-            insidetextanchor="middle",
-            insidetextfont={"color": choose_text_color(t, colors[kind])},
-            hovertemplate=f"{escape_text(kind)}, %{{y}}: %{{x}}<extra></extra>",
+            **INSIDE,
+            insidetextfont={"color": choose_text_color(t, color)},
+            hover=f"{escape_text(kind)}, %{{y}}: %{{x}}",
         )
-    size = {"height": look.scale_height(96 + 40 * len(kinds)), "margin": {"t": look.scale_size(8)}}
-    figure.update_layout(template=build_template(look), barmode="stack", bargap=0.3, **size)
+    figure.update_layout(barmode="stack", bargap=0.3, margin={"t": look.scale_size(8)})
     figure.update_layout(showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"})
     most = max(sum(table[kind][name] for kind in rows.kinds) for name in kinds)
     figure.update_xaxes(title="spans", rangemode="tozero", tickformat=",d", showgrid=True)
     figure.update_xaxes(dtick=1 if most < 5 else None, range=None if most else [0, 1])  # no tick between whole numbers
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
-    return figure
+    return figure.build_figure()
 
 
 def _tag_typed_text(source: Source) -> TaggedText:
@@ -272,72 +266,46 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
     return figure
 
 
-def build_chance_table(said: TaggedText) -> pd.DataFrame:
-    """Return a row for each word of a text: its tag and the probability of every tag; NaN for truncated words."""
+def _build_chance_table(said: TaggedText) -> pd.DataFrame:
     return pd.DataFrame({"word": said.words, "tag": said.tags, **dict(zip(said.classes, said.chances.T, strict=True))})
 
 
-TAG_SENTENCES = Figure(
-    "tag-sentences",
-    "tokens",
-    "Sentences",
-    _filter_sentences,
-    _draw_sentences,
+TAG_SENTENCES = Figure("tag-sentences", "tokens", "Sentences", _filter_sentences, _draw_sentences).add_details(
     note=lambda shown: f"{count(len(shown.places))} of {count(len(shown.rows.table))}, {shown.what}",
     reading="Labels above predictions; one line if both agree. Dashed frame: error.",
     how=f"{_MEASURE} Of the others, spans of the same words are *wrong type*, and spans with a word in common *wrong "
     "border*; a label without a prediction is *missed*, a prediction without a label *spurious*.",
     options=(OUTCOME, TYPE, SEARCH),
-    tables=lambda shown: {"Sentences": build_sentence_table(shown)},
+    tables=lambda shown: {"Sentences": _build_sentence_table(shown)},
 )
-TAG_TYPES = Figure(
-    "tag-types",
-    "tokens",
-    "Per type",
-    read_tagged_rows,
-    lambda rows, look: DataTable(
-        build_type_table(rows),
-        {
-            "type": TableColumn("Type"),
-            "spans": TableColumn("Spans", "Labelled spans"),
-            "precision": TableColumn("Precision", "Share of predicted spans that are right", 3),
-            "recall": TableColumn("Recall", "Share of labelled spans that are found", 3),
-            "f1": TableColumn("F1", decimals=3),
-            **{kind: TableColumn(kind.capitalize()) for kind in KINDS},
-        },
-    ),
+TYPE_COLUMNS: dict[str, TableColumn] = {
+    "type": TableColumn("Type"),
+    "spans": TableColumn("Spans", "Labelled spans"),
+    "precision": TableColumn("Precision", "Share of predicted spans that are right", 3),
+    "recall": TableColumn("Recall", "Share of labelled spans that are found", 3),
+    "f1": TableColumn("F1", decimals=3),
+    **{kind: TableColumn(kind.capitalize()) for kind in KINDS},
+}
+TAG_TYPES = Figure("tag-types", "tokens", "Per type").add_details(
+    read=read_tagged_rows,
+    draw=lambda rows, look: DataTable(_build_type_table(rows), TYPE_COLUMNS),
     note=lambda rows: f"{count(rows.labeled)} spans in {count(len(rows.table))} sentences",
     reading="A span with a wrong type counts for its label's type.",
     how=f"{_MEASURE} Precision, recall and F1 are as in conlleval and seqeval.",
-    tables=lambda rows: {"Types": build_type_table(rows)},
+    tables=lambda rows: {"Types": _build_type_table(rows)},
     sizes=lambda rows: {kind: int(row["support"]) for kind, row in rows.scores.evaluate_types().items()},
 )
-TAG_ERRORS = Figure(
-    "tag-errors",
-    "tokens",
-    "Error types",
-    read_tagged_rows,
-    _draw_errors,
+TAG_ERRORS = Figure("tag-errors", "tokens", "Error types", read_tagged_rows, _draw_errors).add_details(
     note=lambda rows: f"{count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
     reading="Each colour is a type of span.",
-    tables=lambda rows: {"Errors by kind": build_type_table(rows)[["type", *WRONG]]},
+    tables=lambda rows: {"Errors by kind": _build_type_table(rows)[["type", *WRONG]]},
 )
-TAG_TYPED = Figure(
-    "tag-typed",
-    "tokens",
-    "Predicted tags",
-    _tag_typed_text,
-    _draw_typed,
+TAG_TYPED = Figure("tag-typed", "tokens", "Predicted tags", _tag_typed_text, _draw_typed).add_details(
     reading="Coloured words form a span; its type follows.",
 )
-TAG_CHANCES = Figure(
-    "tag-chances",
-    "tokens",
-    "Tag probabilities",
-    _tag_typed_text,
-    _draw_chances,
+TAG_CHANCES = Figure("tag-chances", "tokens", "Tag probabilities", _tag_typed_text, _draw_chances).add_details(
     note=lambda typed: f"{count(len(typed.words))} words",
     reading="Stronger colour: more likely. Empty column: the model did not read the word.",
     how="Softmax over the tags at the first token of each word; words are separated by blanks.",
-    tables=lambda typed: {"Probabilities": build_chance_table(typed)},
+    tables=lambda typed: {"Probabilities": _build_chance_table(typed)},
 )

@@ -33,6 +33,7 @@ Floats = NDArray[np.floating]
 NAMED = 48  # most tokens with words below the cells
 WRITTEN = 16  # most tokens with values in the cells
 WAYS = (1, 0, -1)  # the `direction` of each number of a lexicon, in its order
+TITLES = {"number": TableColumn("Number"), "what it is": TableColumn("Meaning"), "learned": TableColumn("Value")}
 SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
 
 
@@ -93,16 +94,9 @@ def read_numbers(record: RunRecord) -> Numbers:
     return Numbers(table)
 
 
-NUMBERS_OF = Figure(
-    "numbers",
-    "attention",
-    lambda shown: shown.title,
-    lambda source: read_numbers(source.record),
-    lambda shown, look: DataTable(
-        shown.table,
-        {"number": TableColumn("Number"), "what it is": TableColumn("Meaning"), "learned": TableColumn("Value")},
-        narrow=True,
-    ),
+NUMBERS_OF = Figure("numbers", "attention", lambda shown: shown.title).add_details(
+    read=lambda source: read_numbers(source.record),
+    draw=lambda shown, look: DataTable(shown.table, TITLES, narrow=True),
     note=lambda shown: shown.note,
     reading="Several values: one per layer, in order. One value: the whole model.",
     tables=lambda shown: {"Learned numbers": shown.table},
@@ -254,52 +248,39 @@ def read_support(view: SentenceView, layer: int) -> MapRow | None:
     return None if support is None else MapRow("may see", support[None].astype("float32"))
 
 
-@dataclass(frozen=True)
-class TokenRows:
-    """Rows of one number for each token of a text."""
-
-    tokens: tuple[str, ...]
-    rows: Sequence[TokenRow]
+TokenRows = tuple[Sequence[TokenRow], tuple[str, ...]]
+"""Rows of one number for each token of a text, and the tokens."""
 
 
 def _read_token_rows(source: Source, rows: Sequence[TokenRow]) -> TokenRows:
     if not rows:
         raise NotAvailable(f"{source.record.preset} has none in this text")
-    return TokenRows(source.view.tokens, rows)
+    return rows, source.view.tokens
 
 
 def _draw_rows(label: str, top: float = 0, zero: float = 0) -> Callable[[TokenRows, Look], go.Figure]:
-    return lambda shown, look: draw_token_rows(shown.rows, shown.tokens, look, label=label, top=top, zero=zero)
+    return lambda shown, look: draw_token_rows(*shown, look, label=label, top=top, zero=zero)
 
 
-GATES = Figure(
-    "gates",
-    "sentence",
-    "Token gates",
-    lambda source: _read_token_rows(source, build_gate_rows(source.view)),
-    _draw_rows("gate", 1),
+GATES = Figure("gates", "sentence", "Token gates").add_details(
+    read=lambda source: _read_token_rows(source, build_gate_rows(source.view)),
+    draw=_draw_rows("gate", 1),
     note="every layer",
     reading="Stronger colour: other tokens can attend to this token more.",
     how="Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
     "with this token as key (SentiFormer, equation 4). A class token has the gate 1.",
     needs="gates",
 )
-TOKEN_LAMBDA = Figure(
-    "token-lambda",
-    "sentence",
-    "λ per token",
-    lambda source: _read_token_rows(source, build_lambda_rows(source.view, has_subtraction(source.record))),
-    _draw_rows("coefficient"),
+TOKEN_LAMBDA = Figure("token-lambda", "sentence", "λ per token").add_details(
+    read=lambda source: _read_token_rows(source, build_lambda_rows(source.view, has_subtraction(source.record))),
+    draw=_draw_rows("coefficient"),
     note="mean over heads",
     reading="Weight of each further component in the rows of this token.",
     needs="token-lambda",
 )
-POLARITY = Figure(
-    "polarity",
-    "sentence",
-    "Token polarity",
-    lambda source: _read_token_rows(source, build_polarity_rows(source.view)),
-    _draw_rows("polarity", 2 / 3, NEUTRAL),
+POLARITY = Figure("polarity", "sentence", "Token polarity").add_details(
+    read=lambda source: _read_token_rows(source, build_polarity_rows(source.view)),
+    draw=_draw_rows("polarity", 2 / 3, NEUTRAL),
     note="from the lexicon",
     reading="Blue: towards the positive class. Orange: towards the negative class.",
     how="Blue: more positive or less negative than a third. The three numbers of a token sum to 1; for an unknown word "
@@ -307,12 +288,9 @@ POLARITY = Figure(
     "(Laplace), normalised (Sentiment Lexical Attention, section 3). Several lexicons are numbered as in text.lexicon.",
     needs="polarity",
 )
-BRANCHES = Figure(
-    "branches",
-    "sentence",
-    "Convolutions",
-    lambda source: _read_token_rows(source, build_branch_rows(source.view)),
-    _draw_rows("mean activation"),
+BRANCHES = Figure("branches", "sentence", "Convolutions").add_details(
+    read=lambda source: _read_token_rows(source, build_branch_rows(source.view)),
+    draw=_draw_rows("mean activation"),
     note="mean over channels",
     reading="Mean filter activation (after ReLU) around this token, by filter width.",
     needs="branches",
@@ -348,14 +326,11 @@ def _choose_heads(source: Source) -> slice:
     return slice(settings.lexicons) if settings.lexical_heads == "apart" else slice(-1, None)
 
 
-LEXICON = Figure(
-    "sigma",
-    "sentence",
-    "Lexical similarity σ",
-    lambda source: _read_token_pairs(
+LEXICON = Figure("sigma", "sentence", "Lexical similarity σ").add_details(
+    read=lambda source: _read_token_pairs(
         source, compute_lexicon_effect(source.view, attention_heads.get_layer(source), _choose_heads(source))
     ),
-    _draw_pairs("σ − neutral"),
+    draw=_draw_pairs("σ − neutral"),
     note=lambda shown: (
         f"{shown.row.name}, "
         + ("last head" if (many := len(shown.row.weights)) == 1 else f"heads 1 to {many}, one lexicon each")
@@ -364,12 +339,9 @@ LEXICON = Figure(
     how="σ of two tokens is the product of their polarities, shown minus σ with a neutral token.",
     options=(attention_heads.LAYER,),
 )
-SUPPORT = Figure(
-    "support",
-    "sentence",
-    "Attention mask",
-    lambda source: _read_token_pairs(source, read_support(source.view, attention_heads.get_layer(source))),
-    _draw_pairs("may see", 1),
+SUPPORT = Figure("support", "sentence", "Attention mask").add_details(
+    read=lambda source: _read_token_pairs(source, read_support(source.view, attention_heads.get_layer(source))),
+    draw=_draw_pairs("may see", 1),
     note=lambda shown: f"layer {shown.layer + 1}",
     reading="Filled: the row's token can attend to the column's token.",
     how="A token can attend to its neighbours, and to the few tokens that all can attend to.",

@@ -20,8 +20,7 @@ CLICKABLE: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 9, "opa
 LIVE = "live"  # one `uirevision` for all updates of a live figure, so that its view stays when points are added
 
 
-def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
-    """Return the points of a run's training curves as tables, for export."""
+def _build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     after = {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
     losses = {"epoch": curves.step, "train_loss": curves.loss}
     tables = {"Losses": pd.DataFrame(losses), "Validation": pd.DataFrame(after)}
@@ -35,23 +34,14 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
     """Draw a run's training and validation loss on the left, its validation metric on the right."""
     t = look.tokens
     figure = Panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
-    line, hover = {"color": t.right, "width": look.scale_size(1.4)}, "train loss %{y:.3f}<extra></extra>"
-    figure.add_scatter(x=curves.step, y=curves.loss, line=line, hovertemplate=hover, **CLICKABLE)
+    figure.add_scatter(x=curves.step, y=curves.loss, stroke=(t.right, 1.4), hover="train loss %{y:.3f}", **CLICKABLE)
     spans = None
     if curves.validation_range:
         spans = make_whiskers(curves.validation_metric, curves.validation_range, look.scale_size(1.4))
     both = (("validation loss", curves.validation_loss), (curves.metric, curves.validation_metric))
     for column, (name, values) in enumerate(both, start=1):
-        figure.add_scatter(
-            x=curves.epoch,
-            y=values,
-            mode="lines+markers",
-            line={"color": t.accent, "width": look.scale_size(3)},
-            marker={"size": look.scale_size(8)},
-            error_y=spans if column == 2 else None,
-            hovertemplate=f"epoch %{{x}}<br>{name} %{{y:.3f}}<extra></extra>",
-            col=column,
-        )
+        own = {"hover": f"epoch %{{x}}<br>{name} %{{y:.3f}}", "error_y": spans if column == 2 else None}
+        figure.add_scatter(x=curves.epoch, y=values, stroke=(t.accent, 3), dots=(None, 8), col=column, **own)
     if len(curves.validation_loss) > 1:
         best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
         at, text = curves.epoch[best], f"lowest {number(curves.validation_loss[best])}"
@@ -80,35 +70,28 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
     top = max([*curves.loss, *curves.validation_loss], default=1.0)
     heights = spread_labels([y for _, _, y, _ in ends], 0.08 * top)
     for (name, x, _, color), y in zip(ends, heights, strict=True):
-        figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": color})
+        figure.add_end_labels([(name, y, color)], 0, x=x, xshift=9)
 
 
 def draw_progress(curves: Curves, look: Look, whole: Curves | None = None) -> go.Figure:
     """Draw a training for a room: loss, and λ by layer or the validation metric; `whole` sets the axes."""
     whole = whole or curves
-    t, wide = look.tokens, look.scale_size(3)
+    t, lines = look.tokens, {"stroke": (look.tokens.accent, 3), "dots": (None, 8)}
     figure = Panels(look, [["loss", "λ by layer" if whole.lambdas else f"validation {curves.metric}"]], height=340)
-    figure.add_scatter(x=curves.step, y=curves.loss, mode="lines", line={"color": t.right, "width": wide / 2})
-    line, dots = {"color": t.accent, "width": wide}, {"size": look.scale_size(8)}
-    figure.add_scatter(x=curves.epoch, y=curves.validation_loss, mode="lines+markers", line=line, marker=dots)
+    figure.add_scatter(x=curves.step, y=curves.loss, stroke=(t.right, 1.5))
+    figure.add_scatter(x=curves.epoch, y=curves.validation_loss, **lines)
     _name_lines(figure, curves, look)
     if whole.lambdas:
-        layers = max(layer for layer, _ in whole.lambdas) + 1
-        ends = list(curves.lambdas.items())
-        heights = spread_labels([values[-1] for _, values in ends], 0.03)
-        for ((layer, i), values), height in zip(ends, heights, strict=True):
-            own = {"color": color_layer(t, layer, layers), "width": wide, "dash": "solid" if i == 1 else "dash"}
-            figure.add_scatter(x=curves.lambda_step[: len(values)], y=values, mode="lines", line=own, col=2)
-            label = f"λ{format_subscript(i)} layer {layer + 1}"
-            figure.add_annotation(
-                x=curves.lambda_step[-1], y=height, text=label, xanchor="left", xshift=6, font={"color": t.ink}, col=2
-            )
+        layers, ends = max(layer for layer, _ in whole.lambdas) + 1, []
+        for (layer, i), values in curves.lambdas.items():
+            stroke = color_layer(t, layer, layers), 3, "solid" if i == 1 else "dash"
+            figure.add_scatter(x=curves.lambda_step[: len(values)], y=values, stroke=stroke, col=2)
+            ends.append((f"λ{format_subscript(i)} layer {layer + 1}", values[-1], t.ink))
+        figure.add_end_labels(ends, 0.03, x=curves.lambda_step[-1] if ends else 0, xshift=6, col=2)
         span = [0.0, 0.5, *(value for values in whole.lambdas.values() for value in values)]
         figure.update_yaxes(range=[min(span) - 0.02, max(span) + 0.02], row=1, col=2)
     else:
-        figure.add_scatter(
-            x=curves.epoch, y=curves.validation_metric, mode="lines+markers", line=line, marker=dots, col=2
-        )
+        figure.add_scatter(x=curves.epoch, y=curves.validation_metric, col=2, **lines)
         figure.update_yaxes(range=[min([0.5, *whole.validation_metric]) - 0.01, 1.01], row=1, col=2)
     figure.update_xaxes(range=[0, curves.epochs * NAMES], title="epoch", tickvals=_list_epoch_ticks(curves.epochs))
     figure.update_yaxes(range=[0, max([1.0, *whole.loss[:20]])], row=1, col=1)
@@ -138,8 +121,7 @@ def describe_learning(curves: Curves) -> str:
     return f"{said}, validation {curves.metric} {number(curves.validation_metric[-1])}."
 
 
-def read_norm_curves(source: Source) -> Curves:
-    """Read the training curves of a run with gradient norms; NotAvailable: the run has logged none."""
+def _read_norm_curves(source: Source) -> Curves:
     curves = read_curves(source)
     if not any(curves.norms):
         raise NotAvailable("its training logged no norm of the gradient")
@@ -149,8 +131,8 @@ def read_norm_curves(source: Source) -> Curves:
 def draw_norms(curves: Curves, look: Look) -> go.Figure:
     """Draw the norm of the gradient at each logged step on a logarithmic axis, with its median."""
     t, figure, middle = look.tokens, Panels(look, [[""]], height=260), median(filter(None, curves.norms))
-    line, hover = {"color": t.accent, "width": look.scale_size(1.6)}, "epoch %{x:.2f}<br>norm %{y:.3g}<extra></extra>"
-    figure.add_scatter(x=curves.step, y=curves.norms, mode="lines", line=line, hovertemplate=hover)
+    hover = "epoch %{x:.2f}<br>norm %{y:.3g}"
+    figure.add_scatter(x=curves.step, y=curves.norms, stroke=(t.accent, 1.6), hover=hover)
     figure.add_hline(middle, line={"color": t.ink, "dash": "dash", "width": look.scale_size(1.2)})
     figure.update_xaxes(range=[0, curves.epochs * 1.04], title="epoch", tickvals=_list_epoch_ticks(curves.epochs))
     figure.update_yaxes(type="log", nticks=5, title="norm")
@@ -165,33 +147,18 @@ def describe_norms(curves: Curves) -> str:
     return f"The gradient has a median norm of {number(median(known), 2)}, at most {number(max(known), 2)}.{more}"
 
 
-PROGRESS = Figure(
-    "progress",
-    "train",
-    "Training",
-    read_curves,
-    draw_progress,
+PROGRESS = Figure("progress", "train", "Training", read_curves, draw_progress).add_details(
     reading="Grey: loss of single steps. Green: validation. λ: weight of a further attention map.",
     finding=describe_learning,
 )
-LEARNING = Figure(
-    "learning",
-    "train",
-    "Training curves",
-    read_curves,
-    draw_learning,
+LEARNING = Figure("learning", "train", "Training curves", read_curves, draw_learning).add_details(
     note=lambda curves: f"{plural(curves.epochs, 'epoch')} planned",
     reading="Stop when the validation loss rises while the training loss falls.",
     how="Training loss: of each logged batch. Validation: on all validation sentences after each epoch; the best epoch "
     "by the validation metric is saved. Whiskers: Wilson's 95 % interval of an accuracy.",
-    tables=build_curve_tables,
+    tables=_build_curve_tables,
 )
-GRADIENTS = Figure(
-    "gradients",
-    "train",
-    "Norm of the gradient",
-    read_norm_curves,
-    draw_norms,
+GRADIENTS = Figure("gradients", "train", "Norm of the gradient", _read_norm_curves, draw_norms).add_details(
     note="before clipping, logarithmic",
     reading="High and unsteady: the learning rate may be too large. Dashed: median.",
     finding=describe_norms,

@@ -140,8 +140,7 @@ def get_target_class(source: Source) -> str:
     return str(source.get_choice(TOWARDS)) if _is_not_binary(source.record) else find_positive_class(source.record)
 
 
-def explain_words(source: Source) -> WordView:
-    """Compute the word attributions of a text; NotAvailable: the model knows no word of it."""
+def _explain_words(source: Source) -> WordView:
     record, view = source.record, source.view
     about = (record.run, source.text, get_target_class(source))
     pushed = source.reader.pushed(*about, source.edits)
@@ -312,23 +311,17 @@ def _list_items(
         yield {"folded": folded}
 
 
-def write_finding(shown: WordView) -> str:
-    """Write the prediction of a text and the word that decides it most as a sentence."""
+def _write_finding(shown: WordView) -> str:
     why = "".join(words for kind, words in explain_answer(shown)[:3] if kind in ("", "strong")).strip()
     return f"The model says {shown.view.label} ({whole_percent(shown.view.probabilities[shown.view.label])}). {why}"
 
 
-WORDS = Figure(
-    "words",
-    "sentence",
-    "Effect of each word",
-    explain_words,
-    _draw_words,
+WORDS = Figure("words", "sentence", "Effect of each word", _explain_words, _draw_words).add_details(
     note=lambda shown: f"towards {shown.target}" + ("" if shown.before is None else ", after your changes"),
     reading=lambda shown: (
         f"Number: effect of deleting the word (log-odds).{'' if shown.read is None else ' Bar: attention.'}"
     ),
-    finding=write_finding,
+    finding=_write_finding,
     how="Each word is deleted and the rest is read again: the effect is the log-odds with the word minus without it. "
     "Log-odds are log p − log Σ of the other classes. Effects need not add up: words act together.",
     options=(LAYER, MAP, TOWARDS, COUNTED),

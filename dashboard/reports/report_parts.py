@@ -153,10 +153,10 @@ def write_shape(
     drawing = figure.draw(shape, LOOK)
     drawn = _write_drawing(drawing, found, name, alt, title)
     files = _make_downloads(figure, shape, found, name) if numbers else []
-    about = make_node("summary", "How this is computed"), make_node("p", strip_markdown(how))
+    about = make_node("summary", "How this is computed"), make_node("p", _strip_markdown(how))
     foot = make_node("details", *about) if how else None, make_node("p", *files, class_="files") if files else None
     heading = make_node("h3", title, make_node("small", note) if note else None)
-    caption = make_node("figcaption", make_node("p", strip_markdown(reading)) if reading else None, *foot)
+    caption = make_node("figcaption", make_node("p", _strip_markdown(reading)) if reading else None, *foot)
     wide = ' class="wide"' if _is_wide(drawing) else ""
     return f'<figure id="{write_node(name)}"{wide}>{write_node(heading)}{drawn}{write_node(caption)}</figure>'
 
@@ -172,7 +172,6 @@ def _is_wide(drawing: Drawing) -> bool:
 
 
 def _write_drawing(drawing: Drawing, found: ReportData, name: str, alt: str, title: str) -> str:
-    """Write the HTML of a figure's drawing: a placeholder for a chart or component, or a table."""
     if isinstance(drawing, go.Figure):
         if (bars := _count_points(drawing, "bar")) > MOST_BARS:
             return write_node(make_node("p", f"{count(bars)} bars are too many for a file; the numbers are below."))
@@ -221,8 +220,7 @@ def _make_downloads(figure: Figure[Any], shape: Any, found: ReportData, name: st
     return buttons
 
 
-def strip_markdown(markdown: str) -> str:
-    """Remove Markdown formatting characters from a text."""
+def _strip_markdown(markdown: str) -> str:
     return markdown.replace("`", "").replace("*", "")
 
 
@@ -311,5 +309,4 @@ class ReportReader(Reader):
 
 
 def _make_placeholders(rows: int) -> list[str]:
-    """Return placeholder texts such as `sentence 3`, one for each row."""
     return [f"sentence {row}" for row in range(rows)]

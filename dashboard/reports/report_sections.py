@@ -30,17 +30,8 @@ from dashboard.figures.dataset_summary import CARDINALITY, CLASSES, SPLITS, Bala
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Node, make_node, write_node
 from dashboard.figures.model_plan import format_millions
-from dashboard.reports.report_parts import (
-    ReportData,
-    Section,
-    arrange_figures,
-    fold_markup,
-    write_facts,
-    write_notice,
-    write_paragraph,
-    write_shape,
-    write_table,
-)
+from dashboard.reports import report_parts
+from dashboard.reports.report_parts import ReportData, Section, write_facts, write_paragraph, write_shape, write_table
 
 AT_ONCE = 20_000_000  # largest data set, in characters, that is counted for its card: this takes a minute at most
 MOST_CLASSES = 12  # classes named in one line
@@ -97,7 +88,9 @@ def write_settings(record: RunRecord) -> Section:
     first = write_paragraph(f"All settings are those of {record.preset}.")
     if own:
         first = write_table("Differences from the preset", ("Setting", "Value", "Preset", "Meaning"), changed)
-    rest = fold_markup(f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "Meaning"), every))
+    rest = report_parts.fold_markup(
+        f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "Meaning"), every)
+    )
     of = f"settings, {count(len(own))} changed from the preset"
     return Section("settings", "Settings", len(values), of, first + rest)
 
@@ -116,16 +109,10 @@ def write_data_card(
         why = "This machine cannot read the data of the training" if no_paths else str(error)
         absent = _write_absent_data(record, judged, why)
         return Section("data", "Data card", len(judged), f"rows of {judged.split}", absent)
-    about = write_facts(
-        {
-            "Data": get_data_name(dataset.name),
-            "Source": "" if no_paths and not is_registered(record.config.data.name) else dataset.source,
-            "Licence": dataset.licence,
-            "Language": dataset.language,
-            "Classes": _shorten_names(dataset.classes),
-            "Fingerprint": dataset.fingerprint,
-        }
-    )
+    source = "" if no_paths and not is_registered(record.config.data.name) else dataset.source
+    facts = {"Data": get_data_name(dataset.name), "Source": source, "Licence": dataset.licence}
+    facts |= {"Language": dataset.language, "Classes": _shorten_names(dataset.classes)}
+    about = write_facts(facts | {"Fingerprint": dataset.fingerprint})
     about += "".join(write_paragraph(note, "soft") for note in dataset.notes)
     rows = sum(map(len, dataset.splits.values()))
     return Section("data", "Data card", rows, "rows", about + _write_counts(record, dataset, found))
@@ -139,21 +126,23 @@ def _write_absent_data(record: RunRecord, judged: PredictionTable, why: str) -> 
     known = write_facts({"Data": get_data_name(record.config.data.name), "Fingerprint": record.data_fingerprint})
     known += "".join(write_paragraph(note, "soft") for note in record.data_notes)
     classes = write_table(f"Classes of {judged.split}", ("Class", "Rows", "Share"), rows, ("Rows", "Share"))
-    return known + write_notice("The training data are not here", f"{why[:1].upper()}{why[1:]}.") + classes
+    return known + report_parts.write_notice("The training data are not here", f"{why[:1].upper()}{why[1:]}.") + classes
 
 
 def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str:
-    """Write the tables and charts of a data set's splits and classes as HTML, as on the Data page."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
         rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
         words = "A report does not count lengths and repeats of so many texts; the page Data shows them."
         return write_table("Splits", ("Split", "Rows"), rows, ("Rows",)) + write_paragraph(words, "soft")
     card = data.card.build_card(dataset, record.config.text)
     balance = Balance(get_class_shares(card), dataset.task == "multi", dataset.ordered)
-    parts = [write_shape(CLASSES, balance, found, "data-classes"), write_shape(SPLITS, card, found, "data-splits")]
+    parts = [
+        write_shape(CLASSES, balance, found, "data-classes"),
+        write_shape(SPLITS, card, found, "data-splits"),
+    ]
     if any("labels" in split for split in card["splits"].values()):
         parts.append(write_shape(CARDINALITY, card, found, "data-labels"))
-    return arrange_figures(parts)
+    return report_parts.arrange_figures(parts)
 
 
 UNTOLD = (
@@ -174,7 +163,7 @@ def write_codes_section(
     parts.append(_write_codebook(coded, keys, counted, shown, told=told))
     if not counted["complete"]:
         words = "Percentages need all sentences coded, or a random sample."
-        parts.append(write_notice("No percentages", words))
+        parts.append(report_parts.write_notice("No percentages", words))
     parts += [_write_authors(coded, keys), _write_kappa(coded, keys), "" if told else write_paragraph(UNTOLD, "soft")]
     of = f"of {plural(counted['n'], 'sentence')} coded"
     return Section("codes", "Codes", int(counted["coded"]), of, "".join(parts))
@@ -214,7 +203,6 @@ def _write_authors(coded: Annotations, keys: Sequence[str]) -> str:
 
 
 def _write_kappa(coded: Annotations, keys: Sequence[str]) -> str:
-    """Write an HTML table of Cohen's κ (agreement) for each two annotators who coded some of the same sentences."""
     rows = []
     for first, second in combinations(coded.authors, 2):
         pair = compare_authors(coded, first, second, keys)

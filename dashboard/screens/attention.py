@@ -21,7 +21,7 @@ from core.runs.attention_files import AttentionMaps, PartImportance, WordEffects
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures import split_attention
+from dashboard.figures import part_importance, split_attention
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import has_lambda
 from dashboard.figures.model_plan import describe_baseline
@@ -41,8 +41,8 @@ WORDS_SECTION, REPLACE = "Words", "replace"
 PLACED: tuple[Figure[Any], ...] = (
     split_attention.HEADS,
     *split_attention.SECTIONS,
-    *split_attention.IMPORTANCE_FIGURES,
-    split_attention.WORDS,
+    *part_importance.IMPORTANCE_FIGURES,
+    part_importance.WORDS,
     *attention_lambdas.PLACED,
 )
 LAMBDAS, NUMBERS = "λ", "Learned numbers"
@@ -77,7 +77,7 @@ def _list_sections(source: Source, *, maps: bool) -> dict[str, Callable[[], dict
         if figure.is_available(source):
             sections[NAMES[figure.name]] = partial(_show_section, source, [figure])
     if source.split:
-        sections[NAMES[split_attention.IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
+        sections[NAMES[part_importance.IMPORTANCE_FIGURES[0].name]] = partial(_show_importance, source)
         sections[WORDS_SECTION] = partial(_show_words, source)
     if has_lambda(record) or data.read_learned_scalars(record) or len(read_run_numbers(record)):
         sections[LAMBDAS if has_lambda(record) else NUMBERS] = partial(attention_lambdas.show_section, source)
@@ -120,7 +120,6 @@ def _split_finding(sentence: str) -> tuple[str, str]:
 
 
 def _choose_head() -> None:
-    """Store the clicked head in the link (widget callback)."""
     points = state.get_clicked_points(f"fig-{split_attention.HEADS.name}")
     if points:
         layer, head, component = points[0]["customdata"]
@@ -158,7 +157,6 @@ def _show_said(sentence: str) -> None:
 
 
 def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, Table]:
-    """Show the finding of a section as a sentence, then its figures; return their tables."""
     tables: dict[str, Table] = {}
     if split_attention.DEVIATION in figures and len(split_attention.list_compared(source)) > 1:
         pick_option(split_attention.OTHER_RUN, source)
@@ -174,12 +172,12 @@ def _show_section(source: Source, figures: Sequence[Figure[Any]]) -> dict[str, T
 
 
 def _show_importance(source: Source) -> dict[str, Table]:
-    tables = _show_section(source, split_attention.IMPORTANCE_FIGURES)
+    tables = _show_section(source, part_importance.IMPORTANCE_FIGURES)
     files = partial(PartImportance.from_run, data.store(), source.record.run, source.split)
     if not tables:
         offer_analysis(files(), "attention-importance")
     elif source.record.config.model.attention.components > 1 and "map" not in {
-        row["kind"] for row in split_attention.read_importance(source).found["parts"]
+        row["kind"] for row in part_importance.read_importance(source).found["parts"]
     }:
         each = files(each_map=True)
         if not show_job(each, "attention-each-map"):
@@ -188,10 +186,9 @@ def _show_importance(source: Source) -> dict[str, Table]:
 
 
 def _show_words(source: Source) -> dict[str, Table]:
-    """Show the words by their effect on a class, or the button that ranks them; then the effect of replacing a word."""
-    choose_option(split_attention.WORD_CLASS, source)
+    choose_option(part_importance.WORD_CLASS, source)
     try:
-        shown = split_attention.WORDS.read_data(source)
+        shown = part_importance.WORDS.read_data(source)
     except NotAvailable as error:
         files = WordEffects.from_run(data.store(), source.record.run, source.split)
         if files.get_path("json").is_file():
@@ -201,15 +198,14 @@ def _show_words(source: Source) -> dict[str, Table]:
         return _show_replacement(source)
     rules = parse_selection(state.get_param(state.SELECT)).rules
     picked = next((row["word"] for row in shown.rows if rules == ("all", f"word={row['word']}")), "")
-    _show_said(split_attention.WORDS.finding(shown) if split_attention.WORDS.finding else "")
+    _show_said(part_importance.WORDS.finding(shown) if part_importance.WORDS.finding else "")
     take = partial(_select_word, source)
-    show(split_attention.WORDS, replace(shown, picked=picked), default={"picked": picked}, on_picked_change=take)
-    return {**split_attention.WORDS.build_tables(shown), **_show_replacement(source)}
+    show(part_importance.WORDS, replace(shown, picked=picked), default={"picked": picked}, on_picked_change=take)
+    return {**part_importance.WORDS.build_tables(shown), **_show_replacement(source)}
 
 
 def _select_word(source: Source) -> None:
-    """Select the sentences with the picked word on all pages (widget callback)."""
-    word = state.get_picked(split_attention.WORDS.name)
+    word = state.get_picked(part_importance.WORDS.name)
     rules = ("all", f"word={word}") if word else ()
     selection.select_rules(source.record, Selection(rules, source.split))
 

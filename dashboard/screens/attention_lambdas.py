@@ -14,15 +14,16 @@ from dashboard.data import data
 from dashboard.figures.attention import has_subtraction
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.lambdas import COURSE, FINAL, SCALE, SHARES, find_other_seeds, has_lambda
+from dashboard.figures.part_importance import EFFECTS_OF_PARTS
 from dashboard.figures.results import choose_default_run
-from dashboard.figures.split_attention import EFFECTS_OF_PARTS
 from dashboard.figures.token_values import NUMBERS_OF, Numbers, build_history_table, read_numbers, read_run_numbers
 from dashboard.widgets.export import Table
-from dashboard.widgets.figure import show
+from dashboard.widgets.figure import show, show_with_tables
 from dashboard.widgets.kept_steps import show_curves
 from dashboard.widgets.messages import show_finding, show_problem
 from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.runs import choose_runs
 
 PLACED: tuple[Figure[Any], ...] = (EFFECTS_OF_PARTS, COURSE, SHARES, FINAL, NUMBERS_OF)
 """Figures of this section."""
@@ -46,19 +47,12 @@ def show_section(source: Source) -> dict[str, Table]:
     state.follow_link(state.COMPARED, several=True)
     state.reset_on_change(state.COMPARED, record.run, find_other_seeds(record, others))
     state.follow_link(state.COMPARED, several=True)
-    labels = data.name_runs()
     with st.container(horizontal=True, gap="medium"):
         choose_option(SCALE, Source(record, data), plain=True)
         if others:
             with st.popover("Compare with …"):
-                st.multiselect(
-                    "Compare with",
-                    [one.run for one in others],
-                    key=state.COMPARED,
-                    format_func=lambda run: labels[run].full,
-                    placeholder="Other runs with λ",
-                    help="By default, runs that differ only in the seed",
-                )
+                runs, about = [one.run for one in others], "By default, runs that differ only in the seed"
+                choose_runs("Compare with", runs, state.COMPARED, "Other runs with λ", about, several=True)
     if record.status in LIVE:
         st.fragment(_watch_run, run_every=POLL_SECONDS)(record.run)
         return tables
@@ -75,8 +69,7 @@ def show_effects(source: Source) -> dict[str, Table]:
         offer_analysis(PartEffects.from_run(data.store(), source.record.run, source.split), EFFECTS_OF_PARTS.name)
         return {}
     show_finding(str(EFFECTS_OF_PARTS.title), describe_effects({"effects": shown.found}))
-    show(EFFECTS_OF_PARTS, shown)
-    return {**EFFECTS_OF_PARTS.build_tables(shown)}
+    return {**show_with_tables(EFFECTS_OF_PARTS, shown)}
 
 
 def _watch_run(run: str) -> None:

@@ -16,35 +16,17 @@ from core.runs.record import RunRecord
 from core.runs.run_names import group_runs
 from dashboard import selection, state
 from dashboard.data import data
+from dashboard.figures import compare_sentences, model_comparison
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC
-from dashboard.figures.compare_sentences import (
-    CELLS,
-    MAPS,
-    MATRIX,
-    AgreementMatrix,
-    build_cell_table,
-    describe_disagreement,
-)
+from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, AgreementMatrix
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.model_comparison import (
-    BY,
-    METRIC,
-    MODELS,
-    MOST,
-    PAIR,
-    PAIRS,
-    WHERE,
-    can_choose_column,
-    get_letter,
-    list_pairs,
-)
+from dashboard.figures.model_comparison import METRIC, MODELS, MOST, PAIR, PAIRS, WHERE
 from dashboard.figures.results import SENTENCE
 from dashboard.figures.subplots import find_cell
 from dashboard.widgets import messages
 from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import (
-    show,
     show_bare,
     show_caption,
     show_figure,
@@ -52,9 +34,10 @@ from dashboard.widgets.figure import (
     show_heading,
     show_how,
     show_others,
+    show_with_tables,
 )
 from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, pick_option, read_option
-from dashboard.widgets.runs import get_chosen_run, offer_speed, rank_comparable
+from dashboard.widgets.runs import choose_runs, get_chosen_run, offer_speed, rank_comparable
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
 from dashboard.widgets.selection_bar import mark_cell, show_in_sight, show_inside_button, show_sentences
 from dashboard.widgets.style import get_look, split_page
@@ -131,16 +114,9 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
             state.set_value(state.GONE, (gone, state.get_value(state.COMPARE, None)))
     state.set_initial(state.COMPARE, _list_default_runs(done))
     state.follow_link(state.COMPARE, several=True)
-    labels = data.name_runs()
     with st.popover("Choose runs", key="compared-runs"):
-        names = st.multiselect(
-            "Runs",
-            list(done),
-            key=state.COMPARE,
-            format_func=lambda run: labels[run].full,
-            placeholder="Choose two runs or more",
-            help="Runs that differ only in seed or fold count as one model. You can also select models on Runs.",
-        )
+        about = "Runs that differ only in seed or fold count as one model. You can also select models on Runs."
+        names = choose_runs("Runs", [*done], state.COMPARE, "Choose two runs or more", about, several=True)
     return [done[name] for name in names if name in done]
 
 
@@ -167,7 +143,7 @@ def _can_compare(source: Source) -> bool:
 
 def _show_models(source: Source) -> dict[str, Table]:
     """Show the finding, the agreement matrix of the chosen pair, and next to it all models and pairs with intervals."""
-    if (asked := state.get_param(PAIR.name)) in list_pairs(source):
+    if (asked := state.get_param(PAIR.name)) in model_comparison.list_pairs(source):
         source.choices[PAIR.name] = asked
     read_option(CELLS, source)
     summary = st.container()
@@ -184,8 +160,8 @@ def _show_models(source: Source) -> dict[str, Table]:
             read = MATRIX.resolve_text(MATRIX.reading, shape), str(MODELS.reading)
             show_how("compare", *read, str(MODELS.how), str(PAIRS.how))
     with summary:
-        messages.show_summary(pairs.summary, describe_disagreement(shape))
-    show_cell_texts(source, shape)
+        messages.show_summary(pairs.summary, compare_sentences.describe_disagreement(shape))
+    _show_cell_texts(source, shape)
     return {**MODELS.build_tables(models), **PAIRS.build_tables(pairs), **MATRIX.build_tables(shape)}
 
 
@@ -195,8 +171,8 @@ def _select_pair() -> None:
 
 
 def _show_columns(source: Source) -> dict[str, Table]:
-    if can_choose_column(source):
-        pick_option(BY, source)
+    if model_comparison.can_choose_column(source):
+        pick_option(model_comparison.BY, source)
     try:
         return {**show_figures(source, WHERE)}
     except NotAvailable as error:
@@ -223,7 +199,7 @@ def _show_maps(source: Source) -> dict[str, Table]:
     text = st.text_input("Sentence", key=state.TEXT, bind="query-params", max_chars=500, **hidden)
     if not text:
         return {}
-    letters = [get_letter(source, side) for side in source.sides.sides]
+    letters = [model_comparison.get_letter(source, side) for side in source.sides.sides]
     columns = split_page("maps", min(2, len(letters)))
     for place, letter in enumerate(letters):
         here = Source(source.record, data, others=source.others, split=source.split, text=text, choices={"who": letter})
@@ -238,12 +214,11 @@ def _show_maps(source: Source) -> dict[str, Table]:
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
-    shape = COST.read_data(source)  # not cached: new runs and measurements change it
-    show(COST, shape)
+    tables = show_with_tables(COST, COST.read_data(source))  # not cached: new runs and measurements change it
     lacking = [each.run for each in (source.record, *source.others) if data.read_efficiency(each).one is None]
     if lacking:
         offer_speed(lacking, "Measure speed and memory", "measure", icon=":material/timer:")
-    return dict(COST.build_tables(shape))
+    return {**tables}
 
 
 SHOWN = 7
@@ -261,8 +236,7 @@ def select_cell(source: Source) -> None:
     selection.choose_keys(shape.answers[0].record, source.split, keys, about, by=state.MATRIX, by_outcome=True)
 
 
-def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
-    """Show the selected sentences, if there are any."""
+def _show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     keys = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
     now = selection.get_selection(record) if (record := get_chosen_run()) else None
     places = {key: row for row, key in enumerate(keys)}
@@ -281,7 +255,7 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     first, second = shape.letters
     says = {} if shape.has_known_answers else {first: (f"{first} predicts", 88), second: (f"{second} predicts", 88)}
     columns = {"text": ("Sentence", 176 if says else 320), "label": ("Label", 76), **says}
-    of, table = [shape.letters, now.words, len(rows)], build_cell_table(shape, shown)
+    of, table = [shape.letters, now.words, len(rows)], compare_sentences.build_cell_table(shape, shown)
     alt = f"Sentences: {now.words}"
     show_sentences(table, alt, columns, of, marked, lambda row: selection.look_at(record, order[row]), most=SHOWN)
     if marked is not None:

@@ -28,7 +28,7 @@ from dashboard.figures.datasets import BUILT_IN, DatasetOption, filter_rows
 from dashboard.screens import data_file
 from dashboard.screens.data_rows import show_filters, show_rows, show_text
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.figure import show, show_caption, show_heading, show_table
+from dashboard.widgets.figure import show, show_caption, show_heading, show_table, show_with_tables
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift, show_summary
 from dashboard.widgets.options import Sections, collect_tables
 from dashboard.widgets.progress import offer_analysis
@@ -51,17 +51,9 @@ def show_page() -> None:
     """Draw the Data page for a data set, or for a file whose columns have yet to be confirmed."""
     head, waits = st.container(), data_file.is_unconfirmed()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="center", gap="small"):
-        name = st.selectbox(
-            "Data",
-            access.list_names(),
-            key=state.DATA,
-            bind="query-params",
-            width=330,
-            accept_new_options=True,
-            disabled=waits,
-            label_visibility="collapsed",
-            help=FILE_FIRST if waits else CHOOSE,
-        )
+        look: dict[str, Any] = {"accept_new_options": True, "disabled": waits, "label_visibility": "collapsed"}
+        look |= {"bind": "query-params", "width": 330, "help": FILE_FIRST if waits else CHOOSE}
+        name = st.selectbox("Data", access.list_names(), key=state.DATA, **look)
         actions = st.container(horizontal=True, width="content")
         file = data_file.pick_upload()
     if file is not None:
@@ -75,27 +67,19 @@ def show_page() -> None:
         return
     try:
         option = access.find_dataset(name or BUILT_IN)
+        raw = Path(option.id)
         if option.lacking:
             show_problem(f"“{option.id}” is not available", option.lacking)
             _show_named()
-        elif _is_raw_file(option):
-            show_heading(Path(option.id).name, "file", note="not used yet")
-            data_file.show_path_file(Path(option.id))
+        elif option.id == option.settings["data.name"] and not is_registered(option.id) and raw.expanduser().is_file():
+            show_heading(raw.name, "file", note="not used yet")
+            data_file.show_path_file(raw)
         else:
             facts = _show_dataset(option, actions)
     except (DataError, NotAvailable) as error:
         show_problem("This data cannot be used", str(error))
     with head:
         show_header(title, QUESTION, facts)
-
-
-def _is_raw_file(option: DatasetOption) -> bool:
-    """Return whether the chosen data set is a file whose columns the user has not confirmed yet."""
-    return (
-        not is_registered(option.id)
-        and option.id == option.settings["data.name"]
-        and Path(option.id).expanduser().is_file()
-    )
 
 
 def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:
@@ -157,9 +141,7 @@ def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> 
         except DataError:
             if setting not in data_file.OF_TEXT:
                 raise
-            config = dataclasses.replace(
-                config, text="", label="", pair=""
-            )  # with these settings the columns have other names
+            config = dataclasses.replace(config, text="", label="", pair="")  # the columns have other names now
             data.load_dataset(config)
         state.set_value(state.DATA, uploads.keep_choice(access.get_library_folder(), config).id)
 
@@ -198,8 +180,7 @@ def _show_splits(card: Mapping[str, Any]) -> dict[str, Table]:
     several = any("labels" in split for split in card["splits"].values())
     tables: dict[str, Table] = {}
     for figure in (SPLITS, CARDINALITY) if several else (SPLITS,):
-        show(figure, card)
-        tables |= figure.build_tables(card)
+        tables |= show_with_tables(figure, card)
     return tables
 
 
@@ -215,12 +196,10 @@ def _show_classes(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]
 
 
 def _show_lexicon(dataset: Dataset) -> dict[str, Table]:
-    """Show the share of tokens that VADER does not list, next to the data sets that are always here."""
     others = (data.load_dataset(compose("vanilla", {"data.name": name}).data) for name in ALWAYS)
     rows = {each.name: data.measure_neutral(each) for each in (dataset, *others)}
     shown = [row for each in rows.values() for row in each if row.get("interval")]
-    show(figures.NEUTRAL, shown)
-    return {**figures.NEUTRAL.build_tables(shown)}
+    return {**show_with_tables(figures.NEUTRAL, shown)}
 
 
 def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, Table]:

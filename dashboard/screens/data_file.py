@@ -75,12 +75,9 @@ def _make_upload_key() -> str:
 def pick_upload() -> UploadedFile | None:
     """Show a menu with the file uploader; return the file that a user has uploaded."""
     with st.popover("Use your own file", icon=":material/upload:", key="upload-menu"):
-        file = st.file_uploader(
-            "A table with one or two texts and a label in each row",
-            type=access.KINDS,
-            key=_make_upload_key(),
-            help="CSV, TSV, JSON, Excel or Parquet, also as gzip or zip; or one text per line. At most 50 MB",
-        )
+        label = "A table with one or two texts and a label in each row"
+        about = "CSV, TSV, JSON, Excel or Parquet, also as gzip or zip; or one text per line. At most 50 MB"
+        file = st.file_uploader(label, type=access.KINDS, key=_make_upload_key(), help=about)
         show_caption(KEPT)
     return file
 
@@ -101,12 +98,9 @@ def show_upload(file: UploadedFile) -> None:
 def show_path_file(path: Path) -> None:
     """Show a preview of a data file that is named by its path, to confirm how it is read; the file is not copied."""
     whole = str(path.expanduser().resolve())
-    confirm_file(
-        path.name,
-        hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-        lambda config: data.inspect_path(Path(whole), config),
-        lambda config: dataclasses.replace(config, name=whole),
-    )
+    key = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    look = partial(data.inspect_path, Path(whole))
+    confirm_file(path.name, key, look, lambda config: dataclasses.replace(config, name=whole))
 
 
 def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
@@ -158,25 +152,17 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     names = "Does the first row contain column names, or a text with its label?"
     header = pick_value("header", HEADERS, 190, names)
     quotes = pick_value("quoting", QUOTES, 150, "How a text file quotes cells that contain the delimiter")
-    return DataConfig(
-        encoding="" if encoding == FOUND else encoding,
-        delimiter=DELIMITERS.get(delimiter, ""),
-        header=HEADERS.get(header, ""),
-        quoting=QUOTES.get(quotes, ""),
-    )
+    encoding, delimiter = "" if encoding == FOUND else encoding, DELIMITERS.get(delimiter, "")
+    header, quotes = HEADERS.get(header, ""), QUOTES.get(quotes, "")
+    return DataConfig(encoding=encoding, delimiter=delimiter, header=header, quoting=quotes)
 
 
 def _pick_sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
     if len(first.sheets) < 2:
         return ""
-    chosen = place.selectbox(
-        "Sheet",
-        first.sheets,
-        index=_find_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0,
-        key=f"sheet-{key}",
-        width=150,
-        help="The table to read: a sheet of a workbook, a list of a JSON file, a file of an archive",
-    )
+    about = "The table to read: a sheet of a workbook, a list of a JSON file, a file of an archive"
+    at, key = _find_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0, f"sheet-{key}"
+    chosen = place.selectbox("Sheet", first.sheets, index=at, key=key, width=150, help=about)
     return "" if chosen in (None, first.sheet) else chosen
 
 
@@ -256,13 +242,9 @@ def _pick_columns(
     about = "For pairs: the second text that the model reads"
     pair = pick_column("pair", [NO_PAIR, *names], first.pair if first.pair in names else NO_PAIR, about)
     second = SINGLE if pair in (None, NO_PAIR) else str(pair)
-    config = dataclasses.replace(
-        asked,
-        text=text or "",
-        label=label or "",
-        pair="" if second == (first.pair or SINGLE) else second,
-        separator=_pick_separator(place, key, first),
-    )
+    second = "" if second == (first.pair or SINGLE) else second
+    separator = _pick_separator(place, key, first)
+    config = dataclasses.replace(asked, text=text or "", label=label or "", pair=second, separator=separator)
     found = not (config.separator or config.pair) and (config.text, config.label) == (first.text, first.label)
     return config, first if found else look(config)
 
@@ -277,13 +259,8 @@ def _find_place(names: list[str], found: str, widget: str) -> int | None:
 def _pick_separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
     if first.task == "single":
         return ""
-    chosen = place.selectbox(
-        "Several labels",
-        [FOUND, *SEPARATORS],
-        key=f"separator-{key}",
-        width=190,
-        help="The character between the labels of one cell; or each cell is one label",
-    )
+    about, key = "The character between the labels of one cell; or each cell is one label", f"separator-{key}"
+    chosen = place.selectbox("Several labels", [FOUND, *SEPARATORS], key=key, width=190, help=about)
     return SEPARATORS.get(chosen or FOUND, "")
 
 

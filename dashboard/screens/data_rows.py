@@ -48,16 +48,9 @@ def show_filters(dataset: Dataset, name: str, bar: DeltaGenerator) -> datasets.F
         split = _pick_filter("Split", list(dataset.splits), state.PART, take)
         label = _pick_filter("Class", dataset.classes, state.CLASS, take)
         phenomenon = _pick_filter("Kind of sentence", named, state.PHENOMENON, take, 210) if named else ""
-        words = st.text_input(
-            "Contains",
-            key=state.FIND,
-            bind="query-params",
-            width=230,
-            placeholder="any text",
-            max_chars=200,
-            on_change=take,
-            help="Texts that contain exactly these characters, in upper or lower case",
-        )
+        look: dict[str, Any] = {"bind": "query-params", "width": 230, "placeholder": "any text", "max_chars": 200}
+        about = "Texts that contain exactly these characters, in upper or lower case"
+        words = st.text_input("Contains", key=state.FIND, on_change=take, help=about, **look)
     filters, record = datasets.Filters(split, label, phenomenon, words or ""), get_chosen_run()
     if record is not None and (why := explain_no_match(record, name, filters) or explain_split(record, filters)):
         show_caption(why)
@@ -89,18 +82,13 @@ def show_rows(rows: pd.DataFrame, bar: DeltaGenerator) -> tuple[pd.DataFrame, in
         show_finding(f"There is no page “{refused:.20}” of these texts", f"Page 1 of {count(pages)} is shown instead.")
     first = (number - 1) * datasets.PAGE_ROWS
     shown = rows.iloc[first : first + datasets.PAGE_ROWS].reset_index(drop=True)
-    event = show_table(
-        shown.assign(text=[clip_text(text, datasets.SHOWN_CHARACTERS) for text in shown["text"]]),
-        "Texts of the data set",
-        {"text": ("Text", 430), "label": ("Class", 90), "split": ("Split", 80)},
-        height=(min(len(shown), HEIGHT_ROWS) + 1) * get_row_height() + 2,
-        key=state.TEXTS,
-        on_select="rerun",
-        selection_mode="single-row",
-    )
-    show_caption(
-        f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it."
-    )
+    clipped = shown.assign(text=[clip_text(text, datasets.SHOWN_CHARACTERS) for text in shown["text"]])
+    columns = {"text": ("Text", 430), "label": ("Class", 90), "split": ("Split", 80)}
+    height = (min(len(shown), HEIGHT_ROWS) + 1) * get_row_height() + 2
+    look: dict[str, Any] = {"height": height, "key": state.TEXTS, "on_select": "rerun", "selection_mode": "single-row"}
+    event = show_table(clipped, "Texts of the data set", columns, **look)
+    seen = f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}"
+    show_caption(f"{seen}. Choose one to open it.")
     chosen = [row for row in event["selection"]["rows"] if row < len(shown)]
     return (shown, chosen[0]) if chosen else None
 
@@ -199,6 +187,13 @@ HOW = "Labels with the same class are merged."
 PLACE_HELP = "1 is the worst. The order sets the colours and, from three classes, whether a scale is measured"
 
 
+def edit_labels(rows: Mapping[str, Any], columns: Mapping[str, Any], key: str) -> pd.DataFrame:
+    """Show a table of labels and their numbers of rows, in which all other columns can be edited; return its rows."""
+    columns = {"rows": st.column_config.NumberColumn("Rows", width=90), **columns}
+    look: dict[str, Any] = {"hide_index": True, "row_height": get_row_height(), "width": "content", "key": key}
+    return st.data_editor(pd.DataFrame(rows), disabled=["label", "rows"], column_config=columns, **look)
+
+
 def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
     """Show a table to rename, merge or order labels; return the data config, class → number of rows, and a problem."""
     places = guess_order(list(labels))
@@ -206,21 +201,13 @@ def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
     with st.expander("Rename, merge or order the labels", expanded=asked):
         show_caption(HOW)
         order = pd.array([places.get(name) for name in labels], dtype="Int64")
-        columns = {"label": [*labels], "rows": [*labels.values()], "class": [*labels], "place": order}
-        edited = st.data_editor(
-            pd.DataFrame(columns),
-            hide_index=True,
-            row_height=get_row_height(),
-            width="content",
-            disabled=["label", "rows"],
-            column_config={
-                "label": st.column_config.TextColumn("Label", width=200),
-                "rows": st.column_config.NumberColumn("Rows", width=90),
-                "class": st.column_config.TextColumn("Class", width=200, help="Empty: its rows are left out"),
-                "place": st.column_config.NumberColumn("Place", width=90, min_value=1, help=PLACE_HELP),
-            },
-            key=f"labels-{key}",
-        )
+        rows = {"label": [*labels], "rows": [*labels.values()], "class": [*labels], "place": order}
+        columns = {
+            "label": st.column_config.TextColumn("Label", width=200),
+            "class": st.column_config.TextColumn("Class", width=200, help="Empty: its rows are left out"),
+            "place": st.column_config.NumberColumn("Place", width=90, min_value=1, help=PLACE_HELP),
+        }
+        edited = edit_labels(rows, columns, f"labels-{key}")
         unlabeled = asked and st.checkbox(
             f"{WITHHELD} is a label like the others", key=f"withheld-{key}", help="It often marks rows without a label"
         )

@@ -24,7 +24,7 @@ from dashboard.figures.figure import Source
 from dashboard.figures.filtering import SELECT
 from dashboard.selection import SelectedTexts
 from dashboard.widgets.export import Tables
-from dashboard.widgets.figure import show, show_caption, show_figure_heading
+from dashboard.widgets.figure import show, show_caption, show_figure_heading, show_with_tables
 from dashboard.widgets.messages import show_finding, show_problem, show_selection
 from dashboard.widgets.options import choose_option, choose_split, pick_option
 from dashboard.widgets.progress import offer_analysis, show_job, show_start_button
@@ -51,14 +51,10 @@ def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
         with place:
             choose_option(embeddings.METHOD, source, plain=True)
             pick_option(embeddings.COLOR, source, width=170, plain=True)
-            typed = st.text_input(
-                "Your sentence on this map",
-                key=state.PLACED,
-                bind="query-params",
-                max_chars=5000,
-                placeholder="Type a sentence to see it on the map",
-                label_visibility="collapsed",
-            )
+            look: dict[str, Any] = {"bind": "query-params", "max_chars": 5000, "label_visibility": "collapsed"}
+            label = "Your sentence on this map"
+            about = "Type a sentence to see it on the map"
+            typed = st.text_input(label, key=state.PLACED, placeholder=about, **look)
     source.choices[embeddings.FIND.name] = (find or "").strip()
     return source, (typed or "").strip()
 
@@ -134,8 +130,8 @@ def show_layers(source: Source) -> Tables:
         offer_layers(source)
         return {}
     shown = embedding_structure.MAP_LAYERS.read_data(source)
-    show(embedding_structure.MAP_LAYERS, shown, more="The map shows the shaded layer. Choose another under Vectors.")
-    return embedding_structure.MAP_LAYERS.build_tables(shown)
+    hint = "The map shows the shaded layer. Choose another under Vectors."
+    return show_with_tables(embedding_structure.MAP_LAYERS, shown, more=hint)
 
 
 def offer_layers(source: Source) -> None:
@@ -191,8 +187,7 @@ def show_near_training(source: Source, now: SelectedTexts | None) -> Tables:
         show_caption(f"Not available: {error}.")
         return {}
     show(embedding_structure.MAP_COMMON, near)
-    found = near.common.found
-    texts, labels = found["text"].tolist(), found["label"].tolist()
+    texts, labels = (near.found[name].tolist() for name in ("text", "label"))
     about = f"nearest in training to {count(len(now))}: {now.words}"
     take = partial(selection.choose_sentences, source.record, texts, labels, about)
     st.button(f"Select these {count(len(texts))}", key="select-training", on_click=take)

@@ -1,5 +1,7 @@
 """The list of selected sentences on Errors, the open sentence and its codes, as parts that rerun without the page."""
 
+from typing import Any
+
 import streamlit as st
 
 from core.error_analysis.selection import Selection, parse_selection
@@ -34,20 +36,13 @@ def show_other_texts(shown: RowSelection) -> None:
     key = f"elsewhere-{group.digest}"
 
     def look_at() -> None:
-        """Make the clicked sentence of the table the current one (widget callback)."""
-        if rows := state.get_value(key, {}).get("selection", {}).get("rows", []):
+        if rows := state.get_clicked_rows(key):
             selection.look_at(record, rows[0])
 
     labels = {"Label": group.labels} if any(group.labels) else {}
-    st.dataframe(
-        {"Sentence": group.texts, **labels},
-        key=key,
-        hide_index=True,
-        row_height=get_row_height(),
-        on_select=look_at,
-        selection_mode="single-row",
-        alt=f"Selected: {group.about}",
-    )
+    look: dict[str, Any] = {"hide_index": True, "row_height": get_row_height(), "selection_mode": "single-row"}
+    look |= {"key": key, "on_select": look_at, "alt": f"Selected: {group.about}"}
+    st.dataframe({"Sentence": group.texts, **labels}, **look)
 
 
 def show_codes_part(shown: RowSelection) -> None:
@@ -139,7 +134,6 @@ def _carry_place(key: str) -> None:
 
 
 def _change_order(key: str) -> None:
-    """Change the sort order of the sentence list and go to its first sentence (widget callback)."""
     state.set_param(state.ORDER, str((state.get_value(key, {}).get("order") or {}).get("name") or ""))
     state.set_param(state.AT, "")
     state.set_value(state.REDRAW, True)
@@ -153,13 +147,11 @@ def _select_nearly_wrong(shown: RowSelection) -> None:
 
 
 def _store_reports(key: str, shown: RowSelection) -> None:
-    """Store annotation codes and notes that the browser reports, and rerun the affected parts (widget callback)."""
     errors_codes.store_reports(key, shown)
     _rerun_parts()
 
 
 def _add_code(key: str, shown: RowSelection) -> None:
-    """Add the code that the browser reports, and rerun the affected parts (widget callback)."""
     errors_codes.add_code(key, shown)
     _rerun_parts()
 

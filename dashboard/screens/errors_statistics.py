@@ -20,18 +20,10 @@ from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
+from dashboard.figures import distinguishing_features as features
 from dashboard.figures import error_rates, filtering
 from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, SplitShift
-from dashboard.figures.distinguishing_features import (
-    CLOUDS,
-    MARKED,
-    OF_CLASS,
-    OVERUSED,
-    Outcomes,
-    compare_features,
-    compare_words,
-    find_outcomes,
-)
+from dashboard.figures.distinguishing_features import CLOUDS, MARKED, OF_CLASS, OVERUSED, Outcomes
 from dashboard.figures.error_list import ERRORS
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.registry import list_unplaced
@@ -41,6 +33,7 @@ from dashboard.widgets.figure import show, show_caption, show_drawing, show_figu
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import pick_option
 from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.selection_bar import show_inside_button
 from dashboard.widgets.style import get_look, split_page
 
@@ -53,9 +46,9 @@ def list_sections(source: Source, shown: RowSelection, *, tagged: bool) -> dict[
         "Error rates": partial(_show_rates, source, shown),
         "Words": partial(_show_words, shown),
         "Weak slices": partial(_show_slices, shown),
-        "Word clouds": partial(show_outcome_words, source, shown),
-        "Label errors": partial(show_label_errors, source),
-        **({} if source.split == TRAIN else {"Shift": partial(show_shift_section, source, shown)}),
+        "Word clouds": partial(_show_outcome_words, source, shown),
+        "Label errors": partial(_show_label_errors, source),
+        **({} if source.split == TRAIN else {"Shift": partial(_show_shift_section, source, shown)}),
     }
     if list_unplaced("errors", PLACED):
         sections["Others"] = partial(show_others, source, "errors", PLACED, partial(_offer_analysis, source))
@@ -75,7 +68,7 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
             error_rates.GATHERED, found, found.picked, lambda: pick_row(shown, error_rates.GATHERED.name, found.picked)
         )
     with right:
-        pick_other_run(shown)
+        _pick_other_run(shown)
         files = data.check_dropout(source.record, source.split).files
         if files is not None and background_jobs.read_job(files).status != "done":
             offer_analysis(files, "find-unsure", about=True)
@@ -83,12 +76,14 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
 
 
 def _show_words(shown: RowSelection) -> Tables:
-    words = compare_words(shown)
+    words = features.compare_words(shown)
     left, right = split_page("marked", [6, 5])
     with left:
         tables = _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
     with right:
-        marked = _show_pick_table(MARKED, compare_features(shown), "", lambda: pick_row(shown, MARKED.name, ""))
+        marked = _show_pick_table(
+            MARKED, features.compare_features(shown), "", lambda: pick_row(shown, MARKED.name, "")
+        )
     return tables | marked
 
 
@@ -125,22 +120,12 @@ def get_other_run(record: RunRecord, split: str) -> str:
         return ""
 
 
-def pick_other_run(shown: RowSelection) -> None:
-    """Show the menu of runs to compare predictions with, and which error tags could not be computed."""
+def _pick_other_run(shown: RowSelection) -> None:
     there = data.list_other_models(shown.table.record, shown.table.split)
     if there:
-        labels = data.name_runs()
         state.follow_link(state.DISAGREE)
-        st.selectbox(
-            "Compare with",
-            there,
-            index=None,
-            key=state.DISAGREE,
-            format_func=lambda run: labels[run].full,
-            width=320,
-            placeholder="Another model",
-            help="Adds a tag for sentences where this run predicts another label. The best on this split comes first",
-        )
+        about = "Adds a tag for sentences where this run predicts another label. The best on this split comes first"
+        choose_runs("Compare with", there, state.DISAGREE, "Another model", about, width=320)
     for said in list_absent(shown, "no model is chosen above" if there else "no other model was evaluated here"):
         show_caption(said)
 
@@ -155,12 +140,11 @@ def list_absent(shown: RowSelection, lone: str) -> list[str]:
     return [f"No tag “{', '.join(names)}”: {why}." for why, names in reasons.items()]
 
 
-def show_outcome_words(source: Source, shown: RowSelection) -> Tables:
-    """Show the words that are typical of right and of wrong predictions; return their table for the export."""
+def _show_outcome_words(source: Source, shown: RowSelection) -> Tables:
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick_option(OF_CLASS, source)
-    found = find_outcomes(shown, str(source.get_choice(OF_CLASS)))
+    found = features.find_outcomes(shown, str(source.get_choice(OF_CLASS)))
     note, reading = CLOUDS.resolve_text(CLOUDS.note, found), CLOUDS.resolve_text(CLOUDS.reading, found)
     with head:
         show_figure_heading(CLOUDS, found)
@@ -176,8 +160,7 @@ def _pick_cloud_word(shown: RowSelection, found: Outcomes) -> None:
     select_rules(shown, found.list_rules(outcome, words) if words else [filtering.WRONG])
 
 
-def show_shift_section(source: Source, shown: RowSelection) -> Tables:
-    """Show how the split's texts differ from the training texts (dataset shift); return the tables for the export."""
+def _show_shift_section(source: Source, shown: RowSelection) -> Tables:
     try:
         found = SHIFT.read_data(source)
     except NotAvailable:
@@ -212,7 +195,6 @@ def _pick_word(shown: RowSelection) -> None:
 
 
 def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
-    """Show a button that computes the analysis that a figure needs, if the figure needs one."""
     if figure.analysis is not None:
         show_figure_heading(figure)
         offer_analysis(
@@ -225,8 +207,7 @@ ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
 
 
-def show_label_errors(source: Source) -> Tables:
-    """Show the rows of a split whose labels are probably wrong; return their table for the export."""
+def _show_label_errors(source: Source) -> Tables:
     try:
         found = DOUBTED.read_data(source)
     except NotAvailable:

@@ -64,7 +64,6 @@ def _choose_lesson(code: str, found: SchoolClass | None) -> str:
 
 
 def _show_tally(tally: TallyStore, code: str) -> None:
-    """Send the counted answers to the lesson, again and again."""
     with state.store_refusal(state.LESSON_PROBLEM):
         show_drawing(
             Component("lesson_tally", {"tally": {"room": code, **tally.count_answers(code)}}, Look()), "tally", ""

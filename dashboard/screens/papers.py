@@ -24,7 +24,6 @@ from core.runs.store import make_slug
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import papers as figures
-from dashboard.figures.attention_growth import GROWTH
 from dashboard.figures.papers import PaperTable
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption
@@ -63,14 +62,13 @@ def show_page() -> None:
 
 
 def _show_more(shown: PaperTable) -> None:
-    """Show how the protocol differs, and the figures that the table has, if they are unfolded."""
     sections: dict[str, Callable[[], Any]] = {"Differences in protocol": partial(show_caption, shown.table["differs"])}
     for figure, read in ((figures.RESULTS, figures.list_results), (figures.CONFUSION, figures.check_confusion)):
         with contextlib.suppress(NotAvailable):
             read(shown)
             sections[str(figure.title)] = partial(show, figure, shown)
     if shown.paper == "sentiformer":
-        sections[str(GROWTH.title)] = partial(show, GROWTH, read_speed())
+        sections[str(figures.GROWTH.title)] = partial(show, figures.GROWTH, read_speed())
         st.page_link("screens/theory.py", label="Experiments on its theory")
     if shown.paper == "lexical":
         sections[str(figures.EFFECT.title)] = lambda: show(figures.EFFECT, measure_lexicon_effect())
@@ -92,7 +90,6 @@ def _pick_paper() -> str:
 
 
 def _pick_table(paper: str, found: Sequence[Mapping[str, Any]]) -> PaperTable:
-    """Show menus of the paper's tables and of the table's metrics; return the chosen table."""
     tables = {each["table"]: each for each in found}
     table = tables[_pick("Table", state.TABLE, list(tables), figures.choose_table(found)["table"], paper, 90)]
     metrics = figures.list_metrics(table)

@@ -16,12 +16,12 @@ from core.runs.record import RunRecord
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, list_stats
+from dashboard.screens.data_rows import edit_labels
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import Tables
-from dashboard.widgets.figure import show, show_caption
+from dashboard.widgets.figure import show_caption, show_with_tables
 from dashboard.widgets.messages import explain_refusal, show_finding, show_notes, show_problem
 from dashboard.widgets.progress import show_job, show_start_button
-from dashboard.widgets.style import get_row_height
 
 if TYPE_CHECKING:
     from core.runs.evaluation_data import DataRequest, DatasetLabels
@@ -42,27 +42,14 @@ def show_other_data(record: RunRecord) -> Tables:
 
 
 def _choose_data() -> DataRequest | None:
-    """Show the fields that choose another data set for evaluation; return the request, None until data are chosen."""
     known, typed = access.list_names(here=True), state.get_value("elsewhere-data", None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        name = st.selectbox(
-            "Other data",
-            [*known, typed] if typed and typed not in known else known,
-            index=None,
-            key="elsewhere-data",
-            accept_new_options=True,
-            width=260,
-            placeholder="A name, or a path",
-            help="A known name, or the path of a labelled file or folder on this machine",
-        )
-        split = st.selectbox(
-            "Its split",
-            [USUAL, "train", "validation", "test"],
-            key="elsewhere-split",
-            accept_new_options=True,
-            width=160,
-            help="A single file is one split",
-        )
+        about = "A known name, or the path of a labelled file or folder on this machine"
+        look: dict[str, Any] = {"accept_new_options": True, "placeholder": "A name, or a path", "width": 260}
+        options = [*known, typed] if typed and typed not in known else known
+        name = st.selectbox("Other data", options, index=None, key="elsewhere-data", help=about, **look)
+        look = {"accept_new_options": True, "width": 160, "help": "A single file is one split"}
+        split = st.selectbox("Its split", [USUAL, "train", "validation", "test"], key="elsewhere-split", **look)
     file = st.file_uploader("Or a labelled file", type=access.KINDS, key="elsewhere-file")
     split = "" if split in (None, USUAL) else split
     with explain_refusal("These data cannot be used"):
@@ -112,21 +99,11 @@ def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | 
     import pandas as pd
 
     names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]
-    classes = [*record.classes, LEFT_OUT]
-    rows = pd.DataFrame({"label": list(offered.labels), "rows": list(offered.labels.values()), "class": names})
-    edited = st.data_editor(
-        rows,
-        hide_index=True,
-        row_height=get_row_height(),
-        width="content",
-        disabled=["label", "rows"],
-        column_config={
-            "label": st.column_config.TextColumn("Its label", width=220),
-            "rows": st.column_config.NumberColumn("Rows", width=90),
-            "class": st.column_config.SelectboxColumn("Class of this run", options=classes, width=220),
-        },
-        key=state.get_widget_key(f"elsewhere-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"),
-    )
+    rows = {"label": list(offered.labels), "rows": list(offered.labels.values()), "class": names}
+    classes = st.column_config.SelectboxColumn("Class of this run", options=[*record.classes, LEFT_OUT], width=220)
+    columns = {"label": st.column_config.TextColumn("Its label", width=220), "class": classes}
+    key = f"elsewhere-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"
+    edited = edit_labels(rows, columns, state.get_widget_key(key))
     show_caption(f"{count(offered.rows)} labelled rows, split {offered.split}. Click a class to change it.")
     named = zip(edited["label"], edited["class"], strict=True)
     return {str(label): None if pd.isna(name) else str(name) for label, name in named}
@@ -144,10 +121,7 @@ def _show_result(asked: Evaluation | None, record: RunRecord) -> Tables:
         )
     left = [f"{name}: not defined, since {reason}" for name, reason in measured["left_out"].items()]
     show_notes([*measured["notes"], *left])
-    show(ELSEWHERE_METRICS, measured)
-    tables = ELSEWHERE_METRICS.build_tables(measured)
+    tables = show_with_tables(ELSEWHERE_METRICS, measured)
     for figure, there in ((ELSEWHERE_CONFUSION, measured["task"] == "single"), (ELSEWHERE_VALUES, "by" in measured)):
-        if there:
-            show(figure, measured)
-            tables |= figure.build_tables(measured)
+        tables |= show_with_tables(figure, measured) if there else {}
     return tables

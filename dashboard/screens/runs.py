@@ -34,13 +34,9 @@ def show_page() -> None:
     show_header(PAGES["runs"].title, QUESTION, _list_facts(records, boards))
     show_imported()
     if not records:
-        show_empty(
-            "No model has been trained here yet",
-            "Train one on the built-in corpus and watch it learn. The form shows how long it takes. Then type a "
-            "sentence and look inside.",
-            "Train a first model",
-            "train",
-        )
+        about = "Train one on the built-in corpus and watch it learn. The form shows how long it takes. Then type a "
+        about += "sentence and look inside."
+        show_empty("No model has been trained here yet", about, "Train a first model", "train")
         offer_import()
         return
     show_continue(records)

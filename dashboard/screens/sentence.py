@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -86,7 +86,7 @@ def _show_prediction(record: RunRecord, text: str, view: SentenceView, before: S
         place = st.container(gap="xxsmall")
         with place:
             show_prediction(record, view, get_look(), before=before)
-        show_true_label(record, text, view)
+        _show_true_label(record, text, view)
         icon, off = ":material/bookmark_add:", not text.strip()
         with st.popover("Save", icon=icon, type="tertiary", key="keep", help=HELP, disabled=off):
             if text.strip():
@@ -100,8 +100,7 @@ def get_current_text(record: RunRecord) -> tuple[str, str]:
     return ("", "") if now is None or now.at is None else (now.get_text(now.at), now.get_label(now.at))
 
 
-def show_true_label(record: RunRecord, text: str, view: SentenceView) -> None:
-    """Show the true label of the text and whether the prediction is right, if the text is the selected sentence."""
+def _show_true_label(record: RunRecord, text: str, view: SentenceView) -> None:
     chosen, label = get_current_text(record)
     if not label or text != chosen:
         return
@@ -133,32 +132,21 @@ def _show_form(record: RunRecord, text: str, view: SentenceView) -> None:
 
 
 def _pick_label(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
-    """Show the menu of a counter-example's true label; preset: the known label, or the other of two classes."""
     classes = record.classes
     if not ought and len(classes) == 2:
         ought = next(name for name in classes if name != view.label)
-    st.selectbox(
-        "Correct label",
-        classes,
-        index=classes.index(ought) if ought in classes else None,
-        placeholder="Choose a class",
-        key=key,
-        help=f"{data.label_run(record.run)} predicts {escape_label(view.label)}",
-    )
+    at, about = classes.index(ought) if ought in classes else None, escape_label(view.label)
+    look: dict[str, Any] = {"placeholder": "Choose a class", "help": f"{data.label_run(record.run)} predicts {about}"}
+    st.selectbox("Correct label", classes, index=at, key=key, **look)
 
 
 def _pick_labels(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
     limits = map_thresholds(record)
     said = [name for name, chance in view.probabilities.items() if chance > limits[name]]
     true = [name for name in record.classes if name in ought.split(", ")]
-    st.multiselect(
-        "Correct labels",
-        record.classes,
-        default=true if ought else said,
-        placeholder=NOTHING,
-        key=key,
-        help=f"All correct labels; {data.label_run(record.run)} predicts {escape_label(', '.join(said)) or NOTHING}",
-    )
+    about = f"All correct labels; {data.label_run(record.run)} predicts {escape_label(', '.join(said)) or NOTHING}"
+    usual = true if ought else said
+    st.multiselect("Correct labels", record.classes, default=usual, placeholder=NOTHING, key=key, help=about)
 
 
 def _keep_example(record: RunRecord, text: str, key: str) -> None:

@@ -16,15 +16,10 @@ from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
 from dashboard.data import data
+from dashboard.figures import attribution_comparison
 from dashboard.figures.attention import MapRow, build_combined_rows, compare_views, find_top_weight, has_subtraction
 from dashboard.figures.attention_heads import COMBINED, CombinedMaps
-from dashboard.figures.attribution_comparison import (
-    DIFFERENCE,
-    align_readings,
-    build_contrast_table,
-    describe_difference,
-    read_sentence,
-)
+from dashboard.figures.attribution_comparison import DIFFERENCE, describe_difference, read_sentence
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.figure import Source
 from dashboard.figures.word_attributions import TOWARDS
@@ -34,6 +29,7 @@ from dashboard.widgets.export import Tables
 from dashboard.widgets.fields import parse_edits
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import show_finding, show_problem
+from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
@@ -67,18 +63,8 @@ def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingC
         show_problem(f"There is no run “{asked}” to compare with", where)
     state.follow_link(state.BESIDE)
     state.drop_stale(state.BESIDE, list(others))
-    labels = data.name_runs()
-    name = st.selectbox(
-        "Second run",
-        list(others),
-        index=None,
-        key=state.BESIDE,
-        format_func=lambda run: labels[run].full,
-        placeholder="Choose a second run" if others else "There is no other run with weights",
-        disabled=not others,
-        help=HELP,
-        width=360,
-    )
+    empty = "Choose a second run" if others else "There is no other run with weights"
+    name = choose_runs("Second run", list(others), state.BESIDE, empty, HELP, disabled=not others, width=360)
     if name is None:
         return ReadingComparison()
     second = Source(others[name], data, text=source.text, choices=get_shared_target(source, others[name]))
@@ -108,7 +94,7 @@ def show_readings(first: Source, second: Source, place: str, called: str) -> Rea
     with right:
         _show_reading(second, theirs, top, place)
     try:
-        shape = align_readings(first, second)
+        shape = attribution_comparison.align_readings(first, second)
     except NotAvailable as error:
         show_caption(f"The effects cannot be compared: {error}.")
         return found
@@ -118,7 +104,7 @@ def show_readings(first: Source, second: Source, place: str, called: str) -> Rea
         gaps = [replace(row, weights=row.weights - other.weights) for row, other in zip(mine, theirs, strict=True)]
         shown = CombinedMaps(read_sentence(first), gaps, find_top_weight(gaps), "the first minus the second")
         show(COMBINED, shown, name=f"combined-{place}-difference", more="This figure has its own scale.")
-    found.tables[f"Difference {place}"] = build_contrast_table(shape)
+    found.tables[f"Difference {place}"] = attribution_comparison.build_contrast_table(shape)
     return found
 
 

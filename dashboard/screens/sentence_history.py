@@ -130,12 +130,8 @@ def show_tried() -> dict[str, pd.DataFrame]:
     show_heading("Recent sentences", "tried", note="newest first")
     with st.container(key="tried", gap="xxsmall", height=320 if len(tried) > 6 else "content"):
         for place, each in enumerate(tried):
-            if st.button(
-                escape_label(_format_state(each)),
-                f"tried-{place}",
-                type="tertiary",
-                on_click=partial(_restore_state, each),
-            ):
+            title, act = escape_label(_format_state(each)), partial(_restore_state, each)
+            if st.button(title, f"tried-{place}", type="tertiary", on_click=act):
                 st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Clear", key="tried-clear", on_click=state.set_value, args=(state.PAST, _get_history().clear_steps()))

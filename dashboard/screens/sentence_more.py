@@ -26,18 +26,11 @@ from core.text.graphemes import clip_text, wrap_bidi
 from core.text.words import split_passages
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures import token_values
+from dashboard.figures import attribution_comparison, token_values
 from dashboard.figures.ablation_levers import LEVERS
 from dashboard.figures.attention import build_attention_table, build_prediction_table, has_subtraction
 from dashboard.figures.attention_heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
-from dashboard.figures.attribution_comparison import (
-    DIFFERENCE,
-    EXTENT,
-    METHODS,
-    READ_NEEDED,
-    MethodComparison,
-    list_methods,
-)
+from dashboard.figures.attribution_comparison import DIFFERENCE, EXTENT, METHODS, READ_NEEDED
 from dashboard.figures.faithfulness import ALONG, BELIEF, HOW, METHOD
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.interventions import DISTANCE, DONOR, LAMBDA_BENCH, OF, PATCHING, measure_distance, prepare_query
@@ -59,6 +52,7 @@ from dashboard.widgets.figure import (
     show_figures,
     show_heading,
     show_others,
+    show_with_tables,
 )
 from dashboard.widgets.messages import as_sentence, escape_label, show_finding, show_problem
 from dashboard.widgets.options import choose_option, read_option, show_sections
@@ -122,16 +116,19 @@ def _list_sections(
     view = source.view if source.text.strip() else trained
     sections: dict[str, tuple[bool, Callable[[], Mapping[str, Table] | ReadingComparison]]] = {
         "Smallest change": (words, partial(show_counterfactual, source)),
-        "Methods": (words, partial(show_methods, source)),
+        "Methods": (words, partial(_show_methods, source)),
         "Trust": (words, partial(show_faithfulness, source)),
         "All heads": (deep, partial(show_more_maps, source)),
         "Vary λ": (deep and "lambda" in list_capabilities(record.config.model), partial(show_lambdas, source)),
-        "Patching": (deep, partial(show_patching, source)),
-        "Other parts": (words and _has_other_parts(source), partial(show_other_parts, source)),
+        "Patching": (deep, partial(_show_patching, source)),
+        "Other parts": (words and _has_other_parts(source), partial(_show_other_parts, source)),
         "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, trained)),
-        "Mixture": (trained.mix is not None, partial(show_mixture, record, source.edits, trained, view)),
-        "Passages": (is_long(record, source.text), partial(show_passages, record, source.text)),
-        "Negation": (True, partial(show_negation, record, others, source.text)),
+        "Mixture": (trained.mix is not None, partial(_show_mixture, record, source.edits, trained, view)),
+        "Passages": (
+            not record.pairs and len(split_passages(source.text, MOST_WORDS)) > 1,
+            partial(_show_passages, record, source.text),
+        ),
+        "Negation": (True, partial(_show_negation, record, others, source.text)),
         "Two models": (True, partial(show_second_run, source, others)),
         SECTION: (get_pinned() is not None, partial(compare_pinned, source, pin)),
         "From papers": (True, show_paper_sentences),
@@ -205,8 +202,7 @@ def _has_other_parts(source: Source) -> bool:
     )
 
 
-def show_other_parts(source: Source) -> Tables:
-    """Show a text's learned numbers and figures of model parts other than attention maps and their weights λ."""
+def _show_other_parts(source: Source) -> Tables:
     table = token_values.build_number_table(token_values.read_view_scalars(source.view))
     if len(table):
         show(
@@ -239,8 +235,7 @@ KEY = "edit-mix"
 ROOMY = 0.55
 
 
-def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> Mapping[str, Table]:
-    """Show side by side the network's and the TF-IDF prediction that a run mixes; return no table."""
+def _show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> Mapping[str, Table]:
     if trained.mix is None or view.mix is None:
         return {}
     about = MIXTURE.format(number(record.temperature, 2))
@@ -274,41 +269,22 @@ TEMPLATE_HELP = f"Choose one or type your own: {PLACE} marks where words go, [no
 INSERT_HELP = "Added one word at a time; with | between pieces, one piece at a time."
 
 
-def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> Tables:
-    """Show how predictions change with the distance of a negation, from a template; return the tables."""
+def _show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> Tables:
     own = [text] if PLACE in text else []
     fitting = {name: other for name, other in others.items() if other.task == record.task}
     with st.container(key="distance", gap="small"):
         place = st.container()
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            template = st.selectbox(
-                "Template",
-                [*own, *TEMPLATES],
-                key=state.TEMPLATE,
-                bind="query-params",
-                accept_new_options=True,
-                format_func=lambda name: TEMPLATES.get(name, name),
-                help=TEMPLATE_HELP,
-                width=360,
-            )
-            insert = st.text_input(
-                "Inserted words",
-                FILLER,
-                key=state.INSERT,
-                bind="query-params",
-                max_chars=LONGEST_TEMPLATE,
-                help=INSERT_HELP,
-            )
+            look: dict[str, Any] = {"bind": "query-params", "help": TEMPLATE_HELP, "accept_new_options": True}
+            look |= {"format_func": lambda name: TEMPLATES.get(name, name), "width": 360}
+            template = st.selectbox("Template", [*own, *TEMPLATES], key=state.TEMPLATE, **look)
+            look = {"bind": "query-params", "help": INSERT_HELP, "max_chars": LONGEST_TEMPLATE}
+            insert = st.text_input("Inserted words", FILLER, key=state.INSERT, **look)
         state.keep_valid(state.CURVES, list(fitting))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-            chosen = st.multiselect(
-                "Other runs",
-                list(fitting),
-                key=state.CURVES,
-                bind="query-params",
-                max_selections=MOST,
-                placeholder="Choose runs" if fitting else "There is no other run of this kind",
-            )
+            hint = "Choose runs" if fitting else "There is no other run of this kind"
+            look = {"bind": "query-params", "max_selections": MOST, "placeholder": hint}
+            chosen = st.multiselect("Other runs", list(fitting), key=state.CURVES, **look)
             source = Source(record, data, others=[fitting[name] for name in chosen], text=template or "")
             if OF.has_choices(source):
                 choose_option(OF, source)
@@ -324,10 +300,10 @@ def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str)
                 show_heading(REACH, "distance")
                 show_problem("This template cannot be read", str(error))
                 return {}
-            show(DISTANCE, shape)
+            tables = show_with_tables(DISTANCE, shape)
             for note in shape.notes:
                 show_caption(note)
-    return DISTANCE.build_tables(shape)
+    return tables
 
 
 MOST_WORDS = 40
@@ -341,13 +317,7 @@ ABOUT = (
 NOTE = "Click a passage to read it alone. Undo restores the text."
 
 
-def is_long(record: RunRecord, text: str) -> bool:
-    """Return whether a text is long enough to be split into several passages."""
-    return not record.pairs and len(split_passages(text, MOST_WORDS)) > 1
-
-
-def show_passages(record: RunRecord, text: str) -> Tables:
-    """Show the prediction for each passage of a long text; return the table."""
+def _show_passages(record: RunRecord, text: str) -> Tables:
     import pandas as pd
 
     read = data.predict_passages(record.run, text, MOST_WORDS)
@@ -373,19 +343,23 @@ def _format_prediction(record: RunRecord, chances: np.ndarray) -> str:
     return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
 
 
-def show_methods(source: Source) -> Tables:
-    """Show several attribution methods side by side, for a text with a known word; return their tables."""
+def _show_methods(source: Source) -> Tables:
     tables: Tables = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
-        asked = source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
+        asked = (
+            source.record.run,
+            source.text,
+            get_target_class(source),
+            source.edits,
+            attribution_comparison.list_methods(source),
+        )
         wanted = ("each_method", *asked)
         known = wait_for(data.request_all(wanted), "methods", "Some methods have no result yet.")
         if not known.whole:
             if known.found is not None:
-                shown = MethodComparison(source.record, known.found, bool(source.edits))
-                show(METHODS, shown)
-                tables = METHODS.build_tables(shown)
+                shown = attribution_comparison.MethodComparison(source.record, known.found, bool(source.edits))
+                tables = show_with_tables(METHODS, shown)
             choose_option(EXTENT, source)
             return tables
         left, right = split_page("methods", [6, 5])
@@ -408,20 +382,13 @@ def show_faithfulness(source: Source) -> Tables:
         if found is None:
             show_heading(str(BELIEF.title), "belief", about=HOW)
         else:
-            tables |= _show_fresh(source, BELIEF)
+            tables |= show_with_tables(BELIEF, BELIEF.read_data(source))  # not cached: it may be measured again
         measured = set() if found is None else {each.method for each in found.methods}
         _offer_measurement(source, measured)
         if found is not None:
             choose_option(METHOD, source)
-            tables |= _show_fresh(source, ALONG)
+            tables |= show_with_tables(ALONG, ALONG.read_data(source))
     return tables
-
-
-def _show_fresh(source: Source, figure: Figure[Any]) -> Tables:
-    """Show a figure of a background job's result files, drawn again each time; return its tables."""
-    shape = figure.read_data(source)
-    show(figure, shape)
-    return figure.build_tables(shape)
 
 
 def _offer_measurement(source: Source, measured: set[str]) -> None:
@@ -444,8 +411,7 @@ LONGEST = 2_000
 OFFER = "Replace one word: which layer, word and head carry the difference?"
 
 
-def show_patching(source: Source) -> Tables:
-    """Show how predictions change if activations of a text are replaced by a second sentence's; return the table."""
+def _show_patching(source: Source) -> Tables:
     with st.container(key="patching"):
         place = st.container()
         label, example = "Second sentence", "A second sentence with the same number of tokens"

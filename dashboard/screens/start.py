@@ -56,19 +56,13 @@ def _make_view(records: Sequence[RunRecord]) -> StartView:
     at, mistyped = _read_place(len(quiz.questions))
     asked = state.read_link(NO_PAGE)
     unknown = f"There is no page “{asked:.60}”. Start is shown instead." if asked else ""
-    return replace(
-        view,
-        questions=quiz.questions,
-        links=_make_links(record.run, next((each.text for each in quiz.questions if not each.right), "")),
-        at=at,
-        note=" ".join(filter(None, (note, unknown, problem, mistyped))),
-        typed=typed,
-        saved=sum(each.label in record.classes for each in data.list_examples()),
-    )
+    links = _make_links(record.run, next((each.text for each in quiz.questions if not each.right), ""))
+    said = " ".join(filter(None, (note, unknown, problem, mistyped)))
+    saved = sum(each.label in record.classes for each in data.list_examples())
+    return replace(view, questions=quiz.questions, links=links, at=at, note=said, typed=typed, saved=saved)
 
 
 def _make_quiz(record: RunRecord) -> tuple[Quiz, str]:
-    """Return the quiz of a run; where it has no suitable sentences an empty one, and a sentence that says so."""
     try:
         return data.make_quiz(record.run), ""
     except NotAvailable as error:

@@ -85,7 +85,6 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
 
 
 def _name_place(option: Option, value: str) -> str:
-    """Name a layer, a head or a map as the formulas do."""
     if option is COMPONENT:
         return f"A{format_subscript(int(value))}"
     return f"{option.label if option is LAYER else option.label.lower()} {value}"

@@ -23,7 +23,6 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
 from dashboard.figures.drawing import NOTHING
-from dashboard.figures.sweep_curves import CURVES, describe_fits
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
@@ -60,10 +59,12 @@ def show_page() -> None:
 
 
 def _show_members(shown: figures.Members, curves: dict[str, Any] | None) -> None:
-    show_summary(figures.describe_best(shown), describe_fits(curves) if curves else "")
+    show_summary(figures.describe_best(shown), figures.describe_fits(curves) if curves else "")
     if curves:
-        show_drawing(CURVES.draw(curves, get_look()), CURVES.name, f"{shown.metric} by {curves['setting']}")
-        show_caption(str(CURVES.reading))
+        show_drawing(
+            figures.CURVES.draw(curves, get_look()), figures.CURVES.name, f"{shown.metric} by {curves['setting']}"
+        )
+        show_caption(str(figures.CURVES.reading))
         return
     drawing, reading = figures.MEMBERS.draw(shown, get_look()), str(figures.MEMBERS.reading)
     show_drawing(drawing, figures.MEMBERS.name, f"{shown.metric} of each run. {reading}")
@@ -100,7 +101,6 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     runs = figures.build_member_frame(whole)
 
     def show_runs() -> None:
-        """Show all runs of the sweep, and the command that trains them."""
         titles = {name: title for title, name in named.items()} | {"cell": "Setting"}
         columns = {name: st.column_config.Column(titles.get(name, name.capitalize())) for name in map(str, runs)}
         show_table(runs.round(4).dropna(axis=1, how="all"), "Runs of this sweep", columns, placeholder=NOTHING)
@@ -110,9 +110,8 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     show_sections(sections)
 
     def build_full_table() -> pd.DataFrame:
-        return pd.DataFrame(
-            run_files.sweep_table.flatten_table(data.build_sweep_table(plan, version, (), baseline or ""))
-        )
+        whole = data.build_sweep_table(plan, version, (), baseline or "")
+        return pd.DataFrame(run_files.sweep_table.flatten_table(whole))
 
     show_export_bar("sweep", {"Table": build_full_table, "Runs": runs})
 
@@ -221,7 +220,6 @@ def _get_choice(part: str, default: Any) -> Any:
 
 
 def _make_plan() -> Plan:
-    """Return the sweep plan chosen in the form; SentiscopeError if it cannot be trained."""
     grid = parse_grid(str(_get_choice("grid", "")).split())
     for name, values in grid.items():
         for value in values:
@@ -230,19 +228,12 @@ def _make_plan() -> Plan:
     source = chosen.pop("data.name")
     short = {"data.limit": _get_choice("limit", LIMIT), "training.epochs": _get_choice("epochs", EPOCHS)}
     begun = {START: start} if (start := _get_choice("start", "")) else {}
-    fixed = add_start_settings(
-        {**chosen, **begun, **{name: value for name, value in short.items() if value}}, data.store()
-    )
-    plan = Plan(
-        name=_get_choice("name", "").strip() or _find_free_name(),
-        models=tuple(_get_choice("models", MODELS)),
-        data=(source,),
-        grid=grid,
-        settings={name: str(value) for name, value in fixed.items()},
-        seeds=tuple(range(int(_get_choice("seeds", SEEDS)))),
-        folds=int(_get_choice("folds", 0)),
-        recipe=get_recipe(_get_choice("recipe", False)),
-    )
+    chosen |= begun | {name: value for name, value in short.items() if value}
+    fixed = {name: str(value) for name, value in add_start_settings(chosen, data.store()).items()}
+    name, models = _get_choice("name", "").strip() or _find_free_name(), tuple(_get_choice("models", MODELS))
+    seeds, folds = tuple(range(int(_get_choice("seeds", SEEDS)))), int(_get_choice("folds", 0))
+    recipe = get_recipe(_get_choice("recipe", False))
+    plan = Plan(name, models, data=(source,), grid=grid, settings=fixed, seeds=seeds, folds=folds, recipe=recipe)
     sweep.list_members(plan)  # raises for an invalid cell
     return plan
 

@@ -10,7 +10,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.theory import FIGURES
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.figure import show, show_caption
+from dashboard.widgets.figure import show_caption, show_with_tables
 from dashboard.widgets.messages import as_sentence, show_finding, show_header, show_problem, show_summary
 
 LABELS = {"markov": "First and last word", "memorise": "Memorisation", "kernel": "Kernel smoother"}
@@ -41,8 +41,7 @@ def show_page() -> None:
     show_summary(found["finding"])
     tables: dict[str, Table] = {}
     for figure in FIGURES[name]:
-        show(figure, found)
-        tables |= figure.build_tables(found)
+        tables |= show_with_tables(figure, found)
         if figure.name == "theory-markov":
             show_finding(WRONG, WHY)
     if name == "kernel":

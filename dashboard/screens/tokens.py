@@ -86,7 +86,6 @@ def _show_stats(source: Source) -> Tables:
 
 @st.fragment
 def _show_typed_part(record: RunRecord) -> None:
-    """Show the tags predicted for a typed sentence, as a part of the page that reruns alone."""
     show_heading("Your sentence", "own-sentence", note="spaces separate words")
     text = show_text_field(record)
     source = Source(record, data, text=text)

@@ -63,7 +63,7 @@ def _show_run(record: RunRecord) -> None:
         messages.show_header(
             "Train", LOOK_BACK, list_facts(record, ("", ENDS.get(record.status, record.status) + took))
         )
-        show_outcome(record)
+        _show_outcome(record)
 
 
 def _offer_form() -> None:
@@ -80,8 +80,8 @@ def _offer_run(record: RunRecord | None) -> None:
 def _show_live(run: str) -> None:
     if state.get_value(state.REQUESTED, ""):
         st.rerun()
-    watch_run(run)
-    show_queue(data.list_runs(), run)
+    _watch_run(run)
+    _show_queue(data.list_runs(), run)
 
 
 def _show_others(waiting: bool) -> None:
@@ -89,11 +89,10 @@ def _show_others(waiting: bool) -> None:
     records = data.list_runs()
     if state.get_value(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
         st.rerun()
-    show_queue(records)
+    _show_queue(records)
 
 
-def watch_run(run: str) -> None:
-    """Show the progress and curves of a training run; rerun the page when the training ends."""
+def _watch_run(run: str) -> None:
     record = data.store().read(run)
     if record.status not in LIVE:
         state.set_value(state.VIEW, state.RUN_VIEW)
@@ -151,8 +150,7 @@ def _resume_run(run: str) -> None:
         training_jobs.start(data.store(), run)
 
 
-def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
-    """Show the queue of training and waiting runs, without the run that the page shows already."""
+def _show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
     live = [record for record in records if record.status in LIVE]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
@@ -196,7 +194,6 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
 
 
 def _count_sentences(record: RunRecord) -> str:
-    """Return how many training sentences a run loads, in words."""
     records, counts = data.list_runs(), access.get_counts(record.config)
     rows = record.progress.get("rows", {}).get("train")
     if rows is None and count_uncut_rows(record.config, records, counts) is not None:
@@ -214,8 +211,7 @@ def _describe_state(record: RunRecord, curves: Curves, stage: str) -> str:
     return describe_learning(curves) if curves.loss else stage
 
 
-def show_outcome(record: RunRecord) -> None:
-    """Show how the training of the chosen run ended, its results, and what can be done with it."""
+def _show_outcome(record: RunRecord) -> None:
     curves, skipped = data.read_curves(record)
     if record.status == "failed":
         messages.show_problem("Training has failed", record.reason)
@@ -254,7 +250,6 @@ def _describe_result(record: RunRecord) -> str:
 
 
 def _offer_next(record: RunRecord) -> None:
-    """Show buttons to what can be done with a run: pages about it, or to continue its training."""
     if record.status == "done":
         of_texts = (("See what it gets wrong", "performance", "target"), ("Type a sentence", "sentence", "notes"))
         of_words = (("See what it gets wrong", "tokens", "label"),)
@@ -294,7 +289,6 @@ def _describe_resume(record: RunRecord) -> str:
 
 
 def _show_more(record: RunRecord, curves: Curves, skipped: int) -> None:
-    """Show the detailed curves, folded, and how many lines of the history are lost."""
     figures = (LEARNING, GRADIENTS) if any(curves.norms) else (LEARNING,)
     show_sections({str(figure.title): partial(show_curves, record, figure, curves) for figure in figures})
     if skipped:

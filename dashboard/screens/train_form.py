@@ -81,9 +81,9 @@ def show_form(offer: Callable[[], None]) -> None:
             show_problem("These settings do not fit together", str(error))
     defaults = _list_defaults(draft.along if draft else {})
     if COMPOSER in opened:
-        show_composer(defaults, draft.config.model if draft else None)
+        _show_composer(defaults, draft.config.model if draft else None)
     if ADVANCED in opened:
-        show_settings(defaults)
+        _show_settings(defaults)
     if draft is None:
         return
     records, counts = data.list_runs(), access.get_counts(draft.config)
@@ -99,7 +99,6 @@ def show_form(offer: Callable[[], None]) -> None:
 
 
 def _show_plan(draft: Draft, size: str, time: str, rows: int | None) -> None:
-    """Show the model in words, how its size and time are estimated, what shortens the training, and the command."""
     changes = plan.summarize_changes(draft.config, state.get_typed(state.SETTING), draft.along)
     show_caption(f"{PRESETS[draft.model].line} {changes} {size}. {time}.".replace("..", "."))
     for sentence in describe_shortcuts(draft.model, draft.config, rows):
@@ -131,7 +130,6 @@ def _follow_settings() -> None:
 
 
 def _make_draft() -> Draft:
-    """Return the training chosen in the form; SentiscopeError if it cannot be trained."""
     model = state.get_value(state.PRESET, MODEL)
     chosen = access.find_dataset(state.get_value(state.DATA, DATA) or DATA).settings
     typed = state.get_typed(state.SETTING)
@@ -180,8 +178,7 @@ def _start_training() -> None:
 STARTS_FROM = "Starts from the preset above and hides settings without effect. "
 
 
-def show_composer(defaults: RunConfig, model: ModelConfig | None) -> None:
-    """Show the fields to compose a model: the settings of all model parts that have an effect."""
+def _show_composer(defaults: RunConfig, model: ModelConfig | None) -> None:
     own = state.get_typed(state.SETTING)
     show_caption(STARTS_FROM + HOW)
     for title, names in plan.list_shown_settings(own, model).items():
@@ -205,28 +202,18 @@ AUTOMATIC = "automatic"
 HOW = "An empty field keeps the grey value. Names are those of sentiscope train --set."
 
 
-def show_settings(defaults: RunConfig) -> None:
-    """Show fields for the run's name, the run to start from, and all settings besides the model's."""
+def _show_settings(defaults: RunConfig) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(
-            "Name of the run",
-            key=state.NAME,
-            persist_state="session",
-            placeholder="made from data, model, seed and time",
-            help="Letters, digits, dots and dashes; a taken name gets a number",
-            width=360,
-        )
+        look: dict[str, Any] = {"placeholder": "made from data, model, seed and time", "width": 360}
+        look["help"] = "Letters, digits, dots and dashes; a taken name gets a number"
+        st.text_input("Name of the run", key=state.NAME, persist_state="session", **look)
         form_fields.pick_start(state.SETTING + START)
         form_fields.show_recipe_switch(state.RECIPE, RECIPE_MORE)
         n = len(data.list_examples())
-        st.toggle(
-            f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
-            key=state.ALONG,
-            persist_state="session",
-            disabled=not n,
-            help="They join only the training split; no metric includes them (data.examples). "
-            + ("Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"),
-        )
+        about = "They join only the training split; no metric includes them (data.examples). "
+        about += "Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"
+        title = f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example"
+        st.toggle(title, key=state.ALONG, persist_state="session", disabled=not n, help=about)
     for room, title in ROOMS.items():
         names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
         show_fields(title, [SETTINGS[name] for name in names], defaults)

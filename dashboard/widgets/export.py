@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
@@ -21,12 +21,10 @@ from dashboard.widgets.messages import show_problem
 if TYPE_CHECKING:
     import pandas as pd
 
+_KINDS = "".join(f'<button type="button" value="{kind.lower()}">Figures · {kind}</button>' for kind in ("SVG", "PNG"))
 _figures = st.components.v2.component(
     "sentiscope_export",
-    html=(
-        '<div class="s-export"><button type="button" value="svg">Figures · SVG</button>'
-        '<button type="button" value="png">Figures · PNG</button></div>'
-    ),
+    html=f'<div class="s-export">{_KINDS}</div>',
     css=read_asset("export.css"),
     js=read_asset("export.js"),
 )
@@ -81,11 +79,6 @@ class ReportRequest:
     author: str
     version: str = ""  # version of the codes and slices of the data
 
-    @property
-    def name(self) -> str:
-        """Return the part of a report's file name that names its runs and split."""
-        return "-".join(filter(None, ("-".join(self.runs)[:120], self.split)))
-
 
 def offer_report(runs: Sequence[str], split: str) -> None:
     """Show a button that builds a report of runs, then one that downloads it; nothing on a projector.
@@ -102,14 +95,9 @@ def offer_report(runs: Sequence[str], split: str) -> None:
         with contextlib.suppress(StorageError):  # building the report raises the same error
             version = data.read_codes_version(runs[0])
         of = ReportRequest(runs, split, state.get_author(), version)
-        st.button(
-            "Report · HTML",
-            key="make-report",
-            type="tertiary",
-            on_click=state.set_value,
-            args=(state.REPORT_ASKED, of),
-            help="Figures, tables, codes, settings, data card and predictions in one file that works offline",
-        )
+        about = "Figures, tables, codes, settings, data card and predictions in one file that works offline"
+        ask = partial(state.set_value, state.REPORT_ASKED, of)
+        st.button("Report · HTML", "make-report", about, ask, type="tertiary")
         asked: ReportRequest | None = state.get_value(state.REPORT_ASKED, None)
         # Author and codes may have changed since the button was drawn: the report uses the current ones.
         if asked and (asked.runs, asked.split) == (runs, split):
@@ -117,7 +105,8 @@ def offer_report(runs: Sequence[str], split: str) -> None:
             state.drop_keys(state.REPORT_ASKED)
         if kept and kept[0] == of:
             megabytes = f"{len(kept[1].encode('utf-8', 'replace')) / 1e6:.1f} MB"
-            label, file = f"Save the report, {megabytes}", f"sentiscope-report-{of.name}.html"
+            named = "-".join(filter(None, ("-".join(runs)[:120], split)))
+            label, file = f"Save the report, {megabytes}", f"sentiscope-report-{named}.html"
             offer_download(label, partial(str, kept[1]), file, "text/html", "save-report")
 
 
@@ -132,14 +121,8 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
 
     try:
         with _ONE:
-            made = build_report(
-                of.runs,
-                split=of.split,
-                author=of.author,
-                no_paths=not access.is_local(),
-                store=data.store(),
-                on_progress=show_step,
-            )
+            own: dict[str, Any] = {"split": of.split, "author": of.author, "no_paths": not access.is_local()}
+            made = build_report(of.runs, **own, store=data.store(), on_progress=show_step)
     except SentiscopeError as error:
         show_problem("The report was not made", str(error))
         return None

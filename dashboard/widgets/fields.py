@@ -23,6 +23,7 @@ from dashboard.data import data
 from dashboard.figures.model_plan import ALL, DIAGRAM, ModelDiagram, describe_parts, list_presets
 from dashboard.widgets.figure import show_caption, show_drawing
 from dashboard.widgets.messages import show_error, show_finding
+from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
@@ -106,19 +107,11 @@ WIDTH = 180
 
 def pick_preset(default: str, *, help: str = "") -> str:
     """Show URL-bound menus of papers and model presets; return the preset, at first `default` if it is listed."""
-    paper = st.selectbox(
-        "Paper",
-        [ALL, *PAPERS.values()],  # the shown names are the values in the URL
-        key=state.PAPER,
-        bind="query-params",
-        width=WIDTH,
-    )
-    names = list_presets(paper)
+    look: dict[str, Any] = {"bind": "query-params", "width": WIDTH}  # the shown names are the values in the URL
+    names = list_presets(st.selectbox("Paper", [ALL, *PAPERS.values()], key=state.PAPER, **look))
     state.drop_stale(state.PRESET, names)
     first = names.index(default) if default in names else 0
-    return st.selectbox(
-        "Model", names, index=first, key=state.PRESET, bind="query-params", width=WIDTH, help=help or None
-    )
+    return str(st.selectbox("Model", names, index=first, key=state.PRESET, help=help or None, **look))
 
 
 def show_model(name: str, model: ModelConfig, diagram: ModelDiagram, caption: str = "") -> None:
@@ -136,31 +129,16 @@ def show_model(name: str, model: ModelConfig, diagram: ModelDiagram, caption: st
 
 def pick_dataset(*, more: str = "") -> None:
     """Show the menu of data sets for a training (name or path), bound to the URL; `more` is added to its help text."""
-    st.selectbox(
-        "Data",
-        access.list_names(here=True),
-        key=state.DATA,
-        bind="query-params",
-        width=WIDTH,
-        accept_new_options=True,
-        help=f"A known name, or the path of a file or folder on this machine{more}",
-    )
+    about = f"A known name, or the path of a file or folder on this machine{more}"
+    look: dict[str, Any] = {"bind": "query-params", "width": WIDTH, "accept_new_options": True, "help": about}
+    st.selectbox("Data", access.list_names(here=True), key=state.DATA, **look)
 
 
 def pick_start(key: str) -> None:
     """Show the menu of finished runs whose tokenizer, vocabulary and layers a training may start from."""
-    names = data.name_runs()
-    st.selectbox(
-        "Start from",
-        [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"],
-        index=None,
-        placeholder="scratch",
-        key=key,
-        format_func=lambda run: names[run].full,
-        persist_state="session",
-        width=WIDTH,
-        help="A finished run: its tokenizer, words and layers are reused where they fit (training.start)",
-    )
+    about = "A finished run: its tokenizer, words and layers are reused where they fit (training.start)"
+    runs = [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"]
+    choose_runs("Start from", runs, key, "scratch", about, persist_state="session", width=WIDTH)
 
 
 def show_recipe_switch(key: str, more: str) -> None:

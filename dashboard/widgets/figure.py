@@ -109,30 +109,36 @@ def show(
     drawing: Drawing | None = None,
     more: str = "",
     name: str = "",
-    tools: Sequence[str] = (),
     **options: Any,
-) -> Any:
-    """Show a figure with heading, caption and explanations; return the Streamlit element's selection event.
+) -> None:
+    """Show a figure with heading, caption and explanations.
 
     `drawing`: an existing drawing of `shape`; `more`: a hint on how to use the figure on this page. A `name` is needed
-    if a figure is twice on a page, or if a setting must clear its selection. `tools`: buttons of Plotly's toolbar, such
-    as `lasso2d`; `options`: further arguments, such as `on_select`.
+    if a figure is twice on a page, or if a setting must clear its selection. `options`: as of `show_drawing`.
     """
     name = name or figure.name
     title, note, how = (figure.resolve_text(words, shape) for words in (figure.title, figure.note, figure.how))
     reading = f"{figure.resolve_text(figure.reading, shape)} {more}".strip()
     show_heading(title, name, note=note, about=how)
     drawing = figure.draw(shape, get_look()) if drawing is None else drawing
-    event = show_drawing(drawing, name, figure.write_alt_text(shape, note, reading), tools, **options)
+    show_drawing(drawing, name, figure.write_alt_text(shape, note, reading), **options)
     if reading:
         show_caption(reading)
     if small := name_small_samples(figure.sizes(shape)) if figure.sizes else "":
         show_finding("This figure uses few sentences", f"Fewer than {FEW}: {small}.")
-    return event
+
+
+def show_with_tables(figure: Figure[Shape], shape: Shape, **options: Any) -> Tables:
+    """Show a figure as `show` does; return its tables for the export."""
+    show(figure, shape, **options)
+    return figure.build_tables(shape)
 
 
 def show_drawing(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **options: Any) -> Any:
-    """Show only the drawing of a figure, without heading and caption; arguments and result as of `show`."""
+    """Show only the drawing of a figure, without heading and caption; return the element's selection event.
+
+    `tools`: buttons of Plotly's toolbar, such as `lasso2d`; `options`: further arguments, such as `on_select`.
+    """
     if isinstance(drawing, Component):
         key = state.get_figure_key(name)
         own = _mount_component(drawing.name, drawing.root, drawing.style, drawing.script)

@@ -13,7 +13,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.figure import Figure, Shape
 from dashboard.widgets.export import Tables
-from dashboard.widgets.figure import show, show_caption
+from dashboard.widgets.figure import show_caption, show_with_tables
 
 CLICK = "Click a point to read a sentence as the model did then."
 NONE = "This run kept no checkpoints. Train with `--set training.keep=10` to read sentences at a step."
@@ -23,7 +23,8 @@ def show_curves(record: RunRecord, figure: Figure[Shape], shape: Shape) -> Table
     """Show curves over epochs, where a click opens Sentence at the nearest step whose weights are kept."""
     steps = list_kept_steps(data.store().get_path(record.run))
     key = f"fig-{figure.name}"
-    show(figure, shape, more=CLICK if steps else "", on_select="rerun", selection_mode="points")
+    more = CLICK if steps else ""
+    tables = show_with_tables(figure, shape, more=more, on_select="rerun", selection_mode="points")
     points = state.get_clicked_points(key)
     if points and not steps:
         show_caption(NONE)
@@ -31,7 +32,7 @@ def show_curves(record: RunRecord, figure: Figure[Shape], shape: Shape) -> Table
         step = find_nearest(steps, float(points[0]["x"]) * record.progress["steps"] / record.progress["epochs"])
         state.clear_clicks(key)
         state.open_page("sentence", **{state.EDIT: Edits(step=step).encode_line()})
-    return figure.build_tables(shape)
+    return tables
 
 
 def find_nearest(steps: Sequence[int], asked: float) -> int:

@@ -26,18 +26,12 @@ def choose_option(option: Option, source: Source, *, plain: bool = False) -> str
     if any(map(_MARKED.search, values)):  # such as in a class name
         return pick_option(option, source)
     state.drop_stale(option.name, values)
-    chosen = st.segmented_control(
-        option.label,
-        values,
-        default=None if state.has_followed(option.name) else first,  # a dependent option already has a value
-        key=option.name,
-        bind="query-params",
-        required=True,
-        help=None if plain else option.about or None,
-        label_visibility="collapsed" if plain else "visible",
-    )
-    source.choices[option.name] = chosen or first
-    return chosen or first
+    look: dict[str, Any] = {"label_visibility": "collapsed"} if plain else {"help": option.about or None}
+    look |= {"default": None if state.has_followed(option.name) else first}  # a dependent option already has a value
+    look |= {"bind": "query-params", "required": True}
+    chosen: str = st.segmented_control(option.label, values, key=option.name, **look) or first
+    source.choices[option.name] = chosen
+    return chosen
 
 
 def pick_option(
@@ -48,17 +42,11 @@ def pick_option(
     state.drop_stale(option.name, values)
     if option.usual is not None:  # the default depends on the run, so a link must contain it
         state.set_initial(option.name, first)
-    chosen = st.selectbox(
-        label or option.label,
-        values,
-        key=option.name,
-        bind="query-params",
-        width=width,
-        help=about or None,
-        label_visibility="collapsed" if plain else "visible",
-    )
-    source.choices[option.name] = chosen or first
-    return chosen or first
+    look: dict[str, Any] = {"label_visibility": "collapsed" if plain else "visible", "help": about or None}
+    look |= {"bind": "query-params", "width": width}
+    chosen: str = st.selectbox(label or option.label, values, key=option.name, **look) or first
+    source.choices[option.name] = chosen
+    return chosen
 
 
 def choose_split(splits: Sequence[str], *, plain: bool = False) -> str:

@@ -127,7 +127,6 @@ def start_analyses(analyses: Mapping[str, Analysis[Any]]) -> None:
 
 
 def _watch_job(files: Files, title: str, key: str) -> None:
-    """Show the progress of a background job with a stop button; rerun the page when the job ends."""
     job = background_jobs.read_job(files)
     if job.status != "running":
         st.rerun()

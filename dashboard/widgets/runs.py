@@ -41,22 +41,24 @@ def pick_run() -> None:
     if said := state.pop_value(state.REMOVED):
         show_finding(*said)
     st.html('<p class="s-label">Run</p>')
-    st.selectbox(
-        "Run that all pages show",
-        sorted(records, key=lambda run: (names[run].data == CORPUS, names[run].data, names[run].text)),
-        index=None,
-        key=state.RUN,
-        format_func=lambda run: names[run].full,
-        placeholder="Choose a run" if names else "No run yet",
-        required=True,
-        label_visibility="collapsed",
-        disabled=not names,
-    )
+    listed = sorted(records, key=lambda run: (names[run].data == CORPUS, names[run].data, names[run].text))
+    look: dict[str, Any] = {"placeholder": "Choose a run" if names else "No run yet", "disabled": not names}
+    look |= {"required": True, "label_visibility": "collapsed", "format_func": lambda run: names[run].full}
+    st.selectbox("Run that all pages show", listed, None, key=state.RUN, **look)
     state.drop_keys(state.REQUESTED)  # the browser has received it
     if run := state.get_run():
         state.drop_keys(state.MISSING)
         if len(names[run].full) > SHORT:
             st.html(f'<p class="s-name">{escape(names[run].full)}</p>')
+
+
+def choose_runs(
+    label: str, runs: Sequence[str], key: str, empty: str, about: str, *, several: bool = False, **look: Any
+) -> Any:
+    """Show a menu of runs under their names for people; `empty` is shown without a choice, `about` is its help."""
+    names = data.name_runs()
+    look |= {"key": key, "placeholder": empty, "help": about, "format_func": lambda run: names[run].full}
+    return st.multiselect(label, runs, **look) if several else st.selectbox(label, runs, index=None, **look)
 
 
 def offer_speed(runs: Sequence[str], label: str, key: str, **look: Any) -> None:

@@ -146,20 +146,11 @@ def _show_page_link(record: RunRecord, now: SelectedTexts, page: str, word: str)
 def _show_slices(record: RunRecord, kept: list[Slice], now: SelectedTexts | None) -> None:
     key = f"selected-slice-{hash_value([str(now.selection) if now else '', *(each.name for each in kept)])[:12]}"
     rules = [parse_selection(each.select).rules for each in kept]
+    at = rules.index(now.selection.rules) if now and now.selection.rules in rules else None
+    about = [each.group.about if each.group else ", ".join(own) for each, own in zip(kept, rules, strict=True)]
+    look: dict[str, Any] = {"captions": [*map(escape_label, about)], "on_change": _take_slice, "args": (record, key)}
     with st.popover("Slices", type="tertiary", key="selected-slices", help="Select a saved slice"):
-        st.radio(
-            "Saved slices",
-            [each.name for each in kept],
-            index=rules.index(now.selection.rules) if now and now.selection.rules in rules else None,
-            format_func=escape_label,
-            captions=[
-                escape_label(each.group.about if each.group else ", ".join(own))
-                for each, own in zip(kept, rules, strict=True)
-            ],
-            key=key,
-            on_change=_take_slice,
-            args=(record, key),
-        )
+        st.radio("Saved slices", [each.name for each in kept], at, escape_label, key, **look)
 
 
 def _take_slice(record: RunRecord, key: str) -> None:
@@ -243,21 +234,12 @@ def show_sentences(
     marked = {"selection": {"rows": [at], "columns": [], "cells": []}}
 
     def choose_row() -> None:
-        """Make the clicked sentence of the table the current one (widget callback)."""
         if found := state.get_clicked_rows(key):
             look_at(found[0])
 
-    show_table(
-        rows,
-        alt,
-        columns,
-        height=min(len(rows) + 1, most) * get_row_height() + 2,
-        column_order=list(columns),
-        key=key,
-        on_select=choose_row,
-        selection_mode="single-row",
-        selection_default=marked if at is not None and at < len(rows) else None,
-    )
+    look: dict[str, Any] = {"height": min(len(rows) + 1, most) * get_row_height() + 2, "column_order": list(columns)}
+    look["selection_default"] = marked if at is not None and at < len(rows) else None
+    show_table(rows, alt, columns, key=key, on_select=choose_row, selection_mode="single-row", **look)
 
 
 def show_inside_button(record: RunRecord, words: str = "Look inside this sentence") -> bool:

@@ -88,7 +88,6 @@ def _find_sample(records: Sequence[RunRecord]) -> UnfinishedTask | None:
 
 
 def _resume_sample(record: RunRecord, draw: Draw, at: int) -> None:
-    """Select the sentences of a random sample, at the first one without a code (widget callback)."""
     state.choose_run(record.run)
     with state.store_refusal(state.SELECTION_PROBLEM):
         if not (split := selection.find_draw_split(record, draw)):
@@ -104,7 +103,6 @@ def _find_sentence(records: Sequence[RunRecord]) -> UnfinishedTask | None:
     words = f"“{clip_text(last.text, QUOTED)}”, read by {_label(last.run)}"
 
     def prepare() -> None:
-        """Choose the run and the sentence again (widget callback)."""
         state.choose_run(last.run)
         state.set_value(state.TEXT, last.text)
 

@@ -1,6 +1,6 @@
 """The figure of a sweep over a numeric setting: its lines, bands, names and axis."""
 
-from dashboard.figures.sweep_curves import describe_fits, draw_curves
+from dashboard.figures.sweeps import describe_fits, draw_curves
 from dashboard.figures.theme import Look
 
 FIT = {"a": 0.1, "b": 1.5, "c": 0.4, "residual": 0.0}

@@ -12,6 +12,7 @@ from core.error_analysis.word_replacement import describe_replacement
 from core.runs import background_jobs
 from core.runs.store import RunStore
 from dashboard.figures.figure import Source
+from dashboard.figures.part_importance import WORDS, read_importance, read_words
 from dashboard.figures.split_attention import (
     DEVIATION,
     HEADS,
@@ -19,15 +20,12 @@ from dashboard.figures.split_attention import (
     MEASURES,
     OTHER_RUN,
     SHOWN,
-    WORDS,
     build_grid_table,
-    build_words_table,
     draw_grid,
     list_compared,
     list_measures,
-    read_importance,
+    pick_ends,
     read_maps,
-    read_words,
     select_rows,
 )
 from dashboard.figures.theme import Look
@@ -88,7 +86,7 @@ def test_words_are_ranked_and_one_of_them_selects_its_sentences(app, attended, r
         **{"word": row["word"], "of_class": row["class"], "texts": row["texts"], "value": row["value"]},
         **dict(zip(("low", "high"), row["interval"], strict=True)),
     }
-    assert len(build_words_table(words).shown) <= SHOWN
+    assert len(pick_ends(words.rows)) <= SHOWN
 
 
 def test_a_replacement_counts_the_answers_that_change_in_the_selection(app, attended, runs):
