@@ -135,12 +135,14 @@ def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     """Return the run that pages show by default; a run with λ is preferred, since every page can show it.
 
     Of the finished runs, those on the built-in corpus come first, since they know the words of `SENTENCE`; then runs
-    with λ, those with one label per text, those that read everyday sentences best, and the best.
+    with λ (of two further maps or more, then of one), those with one label per text, those that read everyday sentences
+    best, and the best.
     """
 
-    def rank_run(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
+    def rank_run(record: RunRecord) -> tuple[bool, int, bool, float, float]:
         found, everyday = read_headline(record), get_nested(record.results, "metrics", EVERYDAY, "accuracy")
-        lambdas = "lambda" in list_capabilities(record.config.model)
+        model = record.config.model
+        lambdas = min(model.attention.components, 3) if "lambda" in list_capabilities(model) else 0
         known = record.config.data.name == CORPUS
         return known, lambdas, record.task == "single", everyday or 0.0, found.value if found else 0.0
 
