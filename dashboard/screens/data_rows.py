@@ -24,7 +24,7 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import datasets
 from dashboard.figures.decisions import PHENOMENON
-from dashboard.widgets.figure import show_caption, show_heading, show_table
+from dashboard.widgets.figure import edit_labels, show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.runs import get_chosen_run
 from dashboard.widgets.style import get_row_height
@@ -187,13 +187,6 @@ HOW = "Labels with the same class are merged."
 PLACE_HELP = "1 is the worst. The order sets the colours and, from three classes, whether a scale is measured"
 
 
-def edit_labels(rows: Mapping[str, Any], columns: Mapping[str, Any], key: str) -> pd.DataFrame:
-    """Show a table of labels and their numbers of rows, in which all other columns can be edited; return its rows."""
-    columns = {"rows": st.column_config.NumberColumn("Rows", width=90), **columns}
-    look: dict[str, Any] = {"hide_index": True, "row_height": get_row_height(), "width": "content", "key": key}
-    return st.data_editor(pd.DataFrame(rows), disabled=["label", "rows"], column_config=columns, **look)
-
-
 def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
     """Show a table to rename, merge or order labels; return the data config, class → number of rows, and a problem."""
     places = guess_order(list(labels))
@@ -207,7 +200,7 @@ def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
             "class": st.column_config.TextColumn("Class", width=200, help="Empty: its rows are left out"),
             "place": st.column_config.NumberColumn("Place", width=90, min_value=1, help=PLACE_HELP),
         }
-        edited = edit_labels(rows, columns, f"labels-{key}")
+        edited = edit_labels(pd.DataFrame(rows), columns, f"labels-{key}")
         unlabeled = asked and st.checkbox(
             f"{WITHHELD} is a label like the others", key=f"withheld-{key}", help="It often marks rows without a label"
         )

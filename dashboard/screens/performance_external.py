@@ -16,10 +16,9 @@ from core.runs.record import RunRecord
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, list_stats
-from dashboard.screens.data_rows import edit_labels
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import Tables
-from dashboard.widgets.figure import show_caption, show_with_tables
+from dashboard.widgets.figure import edit_labels, show_caption, show_with_tables
 from dashboard.widgets.messages import explain_refusal, show_finding, show_notes, show_problem
 from dashboard.widgets.progress import show_job, show_start_button
 
@@ -103,7 +102,7 @@ def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | 
     classes = st.column_config.SelectboxColumn("Class of this run", options=[*record.classes, LEFT_OUT], width=220)
     columns = {"label": st.column_config.TextColumn("Its label", width=220), "class": classes}
     key = f"elsewhere-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"
-    edited = edit_labels(rows, columns, state.get_widget_key(key))
+    edited = edit_labels(pd.DataFrame(rows), columns, state.get_widget_key(key))
     show_caption(f"{count(offered.rows)} labelled rows, split {offered.split}. Click a class to change it.")
     named = zip(edited["label"], edited["class"], strict=True)
     return {str(label): None if pd.isna(name) else str(name) for label, name in named}

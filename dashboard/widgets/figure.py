@@ -22,6 +22,8 @@ from dashboard.widgets.messages import show_finding
 from dashboard.widgets.style import get_look, get_row_height
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dashboard.widgets.export import Tables
 
 
@@ -194,6 +196,13 @@ def show_table(rows: Any, alt: str, columns: Mapping[str, Any] | None = None, **
             config[name] = st.column_config.TextColumn(title, width=width)
     chosen = {"hide_index": True, "row_height": get_row_height(), "column_config": config or None, **options}
     return st.dataframe(rows, alt=alt, **chosen)
+
+
+def edit_labels(rows: pd.DataFrame, columns: Mapping[str, Any], key: str) -> pd.DataFrame:
+    """Show a table of labels and their numbers of rows, in which all other columns can be edited; return its rows."""
+    columns = {"rows": st.column_config.NumberColumn("Rows", width=90), **columns}
+    look: dict[str, Any] = {"hide_index": True, "row_height": get_row_height(), "width": "content", "key": key}
+    return st.data_editor(rows, disabled=["label", "rows"], column_config=columns, **look)
 
 
 def _make_column(column: TableColumn) -> Any:
