@@ -123,7 +123,7 @@ def _rerun_on_change(before: str) -> None:
         st.rerun()
 
 
-STARTERS_APART = "All eight starters judge people by their group: up to 75 points apart in neutral sentences."
+STARTERS_APART = "Six starters learned from the same sentences about all groups; gaps of up to 33 points are left."
 TITLE, QUESTION = "Behaviour tests", "Does it pass tests of basic skills?"
 
 

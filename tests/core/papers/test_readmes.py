@@ -22,6 +22,7 @@ from core.data.sources.builtin.people import read_groups
 from core.formatting import count
 from core.papers.reported_results import read_speed
 from core.runs.store import RunStore
+from dashboard.screens.behave import STARTERS_APART
 
 ROOT = Path(__file__).parents[3]
 HERE, COMMAND = "tests/core/papers/test_readmes.py", "sentiscope reproduce --format markdown"
@@ -208,6 +209,12 @@ BLOCKS = {
 )
 def test_readmes_have_the_committed_results(file, title):
     assert read_block(file, title) == BLOCKS[file, title]()
+
+
+def test_the_page_says_the_largest_gap_of_the_starters_that_learned_of_groups():
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in read_block(*GROUPS).splitlines()[2:]]
+    gaps = [int(cell.split()[0]) for row in rows if "start" in read_results(f"starter-{row[0]}") for cell in row[1:-1]]
+    assert len(gaps) == 42 and f"gaps of up to {max(gaps)} points are left" in STARTERS_APART
 
 
 def test_every_table_with_measured_numbers_is_in_a_block():
