@@ -12,6 +12,7 @@ from core.error_analysis.quiz import compute_probabilities, locate_file, make_qu
 from core.interpret.faithfulness_verdict import judge_method
 from core.interpret.sentence_inspection import CLASS_TOKEN, inspect_text
 from core.models.presets import PAPERS, PRESETS
+from core.runs.attention_files import PartEffects
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run
 from core.runs.projections import MapFiles
@@ -133,3 +134,24 @@ def test_starter_has_its_faithfulness_result_for_deletion(run):
     assert found is not None and found.sentences == 200
     verdicts = [judge_method(each.method, {**each.tests, "answers": found.answers}) for each in found.methods]
     assert [each.verdict for each in verdicts] == ["evidence"]
+
+
+@pytest.mark.slow
+@EVERY
+def test_starter_keeps_what_its_parts_do(run):
+    files = PartEffects.from_run(STORE, run)
+    kept, again = files.read(), files.find(lambda what, share: None)
+    assert kept is not None and again["texts"] == 500
+    for first, second in zip(kept["effects"], again["effects"], strict=True):
+        assert (first["what"], first["changed"]) == (second["what"], pytest.approx(second["changed"], abs=1))
+        assert first["accuracy"] == pytest.approx(second["accuracy"], abs=0.003)
+
+
+@pytest.mark.parametrize(("run", "least", "most"), [("shares", 50, 500), ("shares-s1", 50, 500), ("small", 0, 25)])
+def test_lambda_moves_and_matters_only_where_it_started_at_one(run, least, most):
+    kept = PartEffects.from_run(STORE, f"starter-ndt-{run}").read()
+    zero = next(row for row in kept["effects"] if row["edit"] == "l:0")
+    assert least <= zero["changed"] <= most
+    rows = read_history(TRAINED / f"starter-ndt-{run}" / "history.jsonl").select_kind("step")
+    first, *_, last = (np.array(row["lambda"]) for row in rows if "lambda" in row)
+    assert (np.abs(last - first).max() >= 0.5) == (least > 0)
