@@ -11,7 +11,7 @@ from core.formatting import NARROW, format_duration, format_plus_minus, number, 
 from core.metrics import METRICS, TUNED, USUAL, format_title, get_metric, list_metrics
 from core.models.model_description import describe_addition
 from core.runs.efficiency import Efficiency
-from core.runs.record import SHOWN, RunRecord
+from core.runs.record import LINEAGE, SHOWN, RunRecord
 from core.runs.run_names import Model, RunName, get_seed_fold, group_runs
 from core.runs.store import STARTER
 from dashboard.figures.display_names import get_data_name
@@ -87,7 +87,7 @@ class Board:
     @property
     def beside(self) -> dict[str, str]:
         """Return metric → title of the scores shown beside the leaderboard's own metric."""
-        macro = {"accuracy": "Accuracy", "f1_macro": "Macro F1", "recall_macro": "Macro recall"}
+        macro = {"accuracy": "Accuracy", "f1_macro": "F1", "recall_macro": "Recall"}  # means over the classes
         return {name: title for name, title in macro.items() if self.task == "single" and name != self.metric}
 
     @property
@@ -108,7 +108,7 @@ def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
     groups: dict[DataConfig, list[RunRecord]] = {}
     for record in records:
         if record.status != "damaged":
-            groups.setdefault(_get_test_settings(record.config.data), []).append(record)
+            groups.setdefault(_get_test_settings(record), []).append(record)
     names = _name_boards([*groups])
     found = [_build_board(name, metric, group) for name, group in zip(names, groups.values(), strict=True)]
     return sorted(found, key=lambda board: (board.built_in, -len(board.measured)))
@@ -121,9 +121,12 @@ def shorten_board(board: Board) -> Board:
     return replace(board, entries=tuple(each for each in board.entries if each.id in own | best), whole=False)
 
 
-def _get_test_settings(data: DataConfig) -> DataConfig:
+def _get_test_settings(record: RunRecord) -> DataConfig:
     """Return the data settings that determine the test split; runs with equal settings share a leaderboard."""
-    known = replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
+    data = record.config.data
+    # The setting has paths; what matters is whether rows were left out that a start or teacher had learned.
+    lineage = "learned rows left out" if any(each.startswith(f"{LINEAGE}: ") for each in record.data_notes) else ""
+    known = replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True, lineage=lineage)
     if data.name != CORPUS:
         return known
     # The corpus has its own splits: the split rule matters only with `split` or `folds`.
@@ -278,7 +281,7 @@ def _list_columns(board: Board, shared: Axis, *, ties: bool) -> tuple[IntervalCo
         IntervalColumn("value", board.title, "12rem" if both_ends else "8.4rem", number=True),
         IntervalColumn("95 % interval", "", "25%", axis=shared) if board.measured else None,
         *(
-            IntervalColumn(name, title, "5.2rem", number=True, soft=True, opt=True)
+            IntervalColumn(name, title, "4.2rem", number=True, soft=True, opt=True)
             for name, title in board.beside.items()
         ),
         IntervalColumn("parameters", "Parameters", "5.6rem", number=True, soft=True, opt=True),

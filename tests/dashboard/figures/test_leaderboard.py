@@ -185,3 +185,16 @@ def test_prediction_cost_is_described_and_sizes_are_short():
     times = [leaderboard.format_ms(each) for each in (0.5, 12.34, 250.0)]
     assert times == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
     assert [leaderboard.format_mb(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]
+
+
+def test_runs_share_a_board_unless_rows_that_a_start_learned_were_left_out():
+    first, second, third = (
+        run("a", 0.9),
+        run("b", 0.8, data__lineage="/x/1.texts"),
+        run("c", 0.8, data__lineage="/y/2.texts"),
+    )
+    third = dataclasses.replace(third, data_notes=("lineage: 3 rows of test left out, its start learned from them",))
+    boards = list_boards([first, second, third])
+    found = sorted(sorted(each.run for entry in board.entries for each in entry.model.records) for board in boards)
+    assert found == [["a", "b"], ["c"]]
+    assert not any("/" in board.name for board in boards)
