@@ -24,6 +24,7 @@ RUN = "starter-ndt-01-n3"
 SPLIT = "challenge"
 MOST_WORDS = 9  # of a sentence that fits on one line
 MOST_HEADS = 12  # 4 096 sets of heads travel with the page
+MOST_TRIED = 8  # sentences, until other heads can flip the answer too
 DARK = 3  # maps that count as dark
 CLEAR = 0.1  # from 0.5: answers that are nearer are no clear ones
 OPTIONS = ("The deciding head", "A dark map", "First layer", "Another head")
@@ -79,11 +80,14 @@ def build_content(store: RunStore) -> LessonContent:
     heads = _Heads(model.layers, model.attention.heads)
     if len(heads.places) > MOST_HEADS or len(run.record.classes) != 2:
         raise NotAvailable(f"this lesson needs a model with at most {MOST_HEADS} heads and two classes, unlike {RUN}")
-    first, second, head = _choose_sentences(_read_sentences(run, heads, frame))
+    for pair in _choose_sentences(_read_sentences(run, heads, frame))[:MOST_TRIED]:
+        first, second, head = pair
+        sets = _predict_sets(run, heads, first.text)
+        others = [place for place in range(len(heads.places)) if place != head]
+        if other_way := lesson.find_flips(sets, others, 1000):
+            break
     shown, again = _describe_sentence(run, heads, first), _describe_sentence(run, heads, second)
     darkest = shown["dark"][0] if shown["dark"][0] != head else shown["dark"][1]
-    sets = _predict_sets(run, heads, first.text)
-    other_way = lesson.find_flips(sets, [place for place in range(len(heads.places)) if place != head], 1000)
     name, classes = heads.name(head), list(run.record.classes)
     flipped, fixed = (write_answer(classes, each.alone[head]) for each in (first, second))
     counts = [_count_flips(run, heads, frame, place) for place in (head, darkest)]
@@ -166,8 +170,11 @@ def _predict(run: LoadedRun, texts: list[str], change: Any) -> np.ndarray:
     return run.predict(texts, intervene=change).probabilities[:, 1]
 
 
-def _choose_sentences(sentences: Sequence[_Sentence]) -> tuple[_Sentence, _Sentence, int]:
-    """Return a right and a wrong sentence that only one head flips, the same in both, and this head; clearest first."""
+def _choose_sentences(sentences: Sequence[_Sentence]) -> list[tuple[_Sentence, _Sentence, int]]:
+    """Return pairs of a right and a wrong sentence that only one head flips, and this head; clearest first.
+
+    Each right sentence is in one pair.
+    """
     decided = [(each, int(each.flips.argmax())) for each in sentences if each.flips.sum() == 1]
     pairs = [
         (min(one.measure_clarity(head), other.measure_clarity(head)), place, one, other, head)
@@ -177,8 +184,10 @@ def _choose_sentences(sentences: Sequence[_Sentence]) -> tuple[_Sentence, _Sente
     ]
     if not pairs:
         raise NotAvailable(f"no head of {RUN} decides a right and a wrong sentence; this lesson needs one")
-    _, _, one, other, head = max(pairs, key=lambda pair: (pair[0], -pair[1]))
-    return one, other, head
+    best: dict[int, tuple[_Sentence, _Sentence, int]] = {}
+    for _, place, one, other, head in sorted(pairs, key=lambda pair: (-pair[0], pair[1])):
+        best.setdefault(place, (one, other, head))
+    return [*best.values()]
 
 
 def _describe_sentence(run: LoadedRun, heads: _Heads, sentence: _Sentence) -> dict[str, Any]:

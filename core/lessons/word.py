@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 RUN = "starter-ndt-01-n3"
 SPLIT, COUNTED = "everyday", "test"
 LEAST_WORDS = 5
+MOST_OTHERS = 3
 CLEAR = 0.15  # from 0.5: answers that are nearer are no clear ones
 SAMPLE = 100  # about so many test sentences are counted
 LITTLE = 0.05  # a word that moves the probability by less has almost no effect
@@ -76,9 +77,8 @@ def build_content(store: RunStore) -> LessonContent:
     if len(classes) != 2:
         raise NotAvailable(f"this lesson needs a model with two classes, unlike {RUN}")
     first, second = _choose_sentences(run, frame)
-    sets = lesson.predict_sets(run, first.text, first.spans)
+    sets, other_way = lesson.predict_sets(run, first.text, first.spans), _find_other_way(run, first)
     right, again = first.deciding, second.deciding
-    other_way = lesson.find_flips(sets, [place for place in range(len(first.words)) if place != right])
     same, counted, chance = _count_same(run, read_split(store, RUN, COUNTED)["text"].tolist())
     low, high = evaluation.intervals.compute_wilson(same, counted)
     word, read = f"“{first.words[right]}”", f"“{first.words[first.read_most]}”"
@@ -144,15 +144,23 @@ def _choose_sentences(run: LoadedRun, frame: pd.DataFrame) -> tuple[_WordEffects
     """Return a right and a wrong answer that one word flips alone, not the word with most attention; clearest first."""
     frame = frame[[LEAST_WORDS <= len(find_words(text)) <= lesson.MOST_WORDS for text in frame["text"]]]
     sentences = _read_sentences(run, frame["text"].tolist(), frame["label"].tolist())
-    chosen: dict[bool, _WordEffects] = {}
+    chosen, without_way = dict[bool, _WordEffects](), dict[bool, _WordEffects]()
     for each in sorted(sentences, key=lambda each: -each.clarity):
         right = each.label == each.predicted
         decided = each.clarity > CLEAR and each.flips.tolist() == [each.deciding]
         if right not in chosen and decided and each.read_most != each.deciding:
-            chosen[right] = each
+            # The answer to the first sentence should also flip without a few other words.
+            way = _find_other_way(run, each) if right else ()
+            (without_way if way is None or len(way) > MOST_OTHERS else chosen).setdefault(right, each)
+    chosen = without_way | chosen
     if len(chosen) < 2:
         raise NotAvailable(f"no single word decides a right and a wrong sentence of {RUN}; this lesson needs both")
     return chosen[True], chosen[False]
+
+
+def _find_other_way(run: LoadedRun, sentence: _WordEffects) -> tuple[int, ...] | None:
+    others = [place for place in range(len(sentence.words)) if place != sentence.deciding]
+    return lesson.find_flips(lesson.predict_sets(run, sentence.text, sentence.spans), others)
 
 
 def _read_sentences(run: LoadedRun, texts: Sequence[str], labels: Sequence[str]) -> list[_WordEffects]:

@@ -27,6 +27,8 @@ WIDTHS = {"sentence": 380, "must": 95, "test": 150}
 RUN = 90
 TO = " → "
 
+STARTERS_APART = "Six starters learned from the same sentences about all groups; gaps of up to 33 points are left."
+
 
 @dataclass(frozen=True)
 class BehaviorResults:

@@ -123,7 +123,6 @@ def _rerun_on_change(before: str) -> None:
         st.rerun()
 
 
-STARTERS_APART = "Six starters learned from the same sentences about all groups; gaps of up to 33 points are left."
 TITLE, QUESTION = "Behaviour tests", "Does it pass tests of basic skills?"
 
 
@@ -166,12 +165,12 @@ def _show_groups(source: Source) -> Tables:
     except NotAvailable:
         show_figure_heading(figures.GROUPS, about=False)
         offer_analysis(SuiteAnswers.from_suite(data.store(), source.record.run, load_group_suite()), "groups-of-people")
-        show_caption(STARTERS_APART)
+        show_caption(figures.STARTERS_APART)
         return {}
     said = summarize_groups(found, data.label_run(source.record.run))
     st.html(f'<p class="s-finding" role="status"><b>{escape(said)}</b></p>')
     show_figure(source, figures.GROUPS, on_unfolded_change=lambda: None)
-    show_caption(STARTERS_APART)
+    show_caption(figures.STARTERS_APART)
     return figures.GROUPS.build_tables(found)
 
 

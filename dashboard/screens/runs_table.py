@@ -30,7 +30,7 @@ LEAST, MOST = 2, 6
 HOW = (
     "Mean over seeds. The interval covers the sampling of test sentences and, with several runs, of seeds. A vertical "
     "line joins models if no two of the group differ clearly: paired tests on the same sentences (McNemar for "
-    "accuracy), Holm correction over all pairs. F1 and recall are means over the classes (macro). TF-IDF: the better of "
+    "accuracy), Holm correction over all pairs. F1 and recall: macro, means over the classes. TF-IDF: the better of "
     "words, and words with characters, on validation. Training is wall time."
 )
 

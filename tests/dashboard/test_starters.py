@@ -13,9 +13,9 @@ from core.models.trace import Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.special_ids import UNKNOWN
+from dashboard.figures.behavioral_tests import STARTERS_APART
 from dashboard.figures.registry import FIGURES
 from dashboard.figures.results import SENTENCE, choose_default_run
-from dashboard.screens.behave import STARTERS_APART
 
 pytestmark = pytest.mark.slow
 

@@ -348,7 +348,7 @@ def test_cell_formulas_have_short_numbers():
     ]
 
 
-STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-pm1-n2 sentiformer tweet-v1-p2 vanilla".split()
+STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-shares sentiformer tweet-v1-p2 vanilla".split()
 
 
 @pytest.mark.slow

@@ -46,12 +46,12 @@ def test_the_answer_without_each_word_is_that_of_the_sentence_typed_without_it(c
     assert (
         second["text"] == "".join(map("".join, zip(second["before"], second["words"], strict=True))) + second["after"]
     )
-    shorter = [first["text"], "Not a crumb was left on plate.", "a crumb was left on anyone's plate."]
-    assert first["text"] == "Not a crumb was left on anyone's plate.", "else type the words anew"
-    expected = [first["positive"], first["alone"][6], first["alone"][0]]
+    shorter = [first["text"], "no, kind people, all done before lunch", "queue, kind people, all done before lunch"]
+    assert first["text"] == "no queue, kind people, all done before lunch", "else type the words anew"
+    expected = [first["positive"], first["alone"][1], first["alone"][0]]
     assert say_positive(starters, *shorter) == pytest.approx(expected, abs=6e-6)
     told = content.figure["sets"][to_bits([2, 7])] / WHOLE
-    assert say_positive(starters, "Not a was left on anyone's .") == pytest.approx([told], abs=6e-6)
+    assert say_positive(starters, "no queue, people, all done before") == pytest.approx([told], abs=6e-6)
 
 
 def test_one_word_alone_flips_a_right_and_a_wrong_answer_and_another_is_read_most(content, starters):

@@ -22,7 +22,7 @@ from core.data.sources.builtin.people import read_groups
 from core.formatting import count
 from core.papers.reported_results import read_speed
 from core.runs.store import RunStore
-from dashboard.screens.behave import STARTERS_APART
+from dashboard.figures.behavioral_tests import STARTERS_APART
 
 ROOT = Path(__file__).parents[3]
 HERE, COMMAND = "tests/core/papers/test_readmes.py", "sentiscope reproduce --format markdown"
