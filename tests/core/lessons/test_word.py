@@ -46,7 +46,7 @@ def test_the_answer_without_each_word_is_that_of_the_sentence_typed_without_it(c
     assert (
         second["text"] == "".join(map("".join, zip(second["before"], second["words"], strict=True))) + second["after"]
     )
-    shorter = [first["text"], "no, kind people, all done before lunch", "queue, kind people, all done before lunch"]
+    shorter = [first["text"], "no , kind people, all done before lunch", "queue, kind people, all done before lunch"]
     assert first["text"] == "no queue, kind people, all done before lunch", "else type the words anew"
     expected = [first["positive"], first["alone"][1], first["alone"][0]]
     assert say_positive(starters, *shorter) == pytest.approx(expected, abs=6e-6)
