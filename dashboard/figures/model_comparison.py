@@ -140,7 +140,8 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
     def mark_mean(row: Mapping[str, Any]) -> Mark:
-        return Mark(row["mean"], *row["interval"] or (), color=row["colour"])
+        low, high = row["interval"] or (None, None)
+        return Mark(row["mean"], low, high, color=row["colour"])
 
     seeds, title = "Folds" if any(row["folds"] for row in rows) else "Seeds", format_title(shape.metric)
     axis, ends = partial(make_axis, leaves_out="low"), {"low": "interval.0", "high": "interval.1"}

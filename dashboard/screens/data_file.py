@@ -153,8 +153,8 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     header = pick_value("header", HEADERS, 190, names)
     quotes = pick_value("quoting", QUOTES, 150, "How a text file quotes cells that contain the delimiter")
     encoding, delimiter = "" if encoding == FOUND else encoding, DELIMITERS.get(delimiter, "")
-    header, quotes = HEADERS.get(header, ""), QUOTES.get(quotes, "")
-    return DataConfig(encoding=encoding, delimiter=delimiter, header=header, quoting=quotes)
+    quotes = QUOTES.get(quotes, "")
+    return DataConfig(encoding=encoding, delimiter=delimiter, header=HEADERS.get(header, ""), quoting=quotes)
 
 
 def _pick_sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:

@@ -51,7 +51,7 @@ def show_fields(record: RunRecord, splits: list[str]) -> tuple[Source, str]:
         with place:
             choose_option(embeddings.METHOD, source, plain=True)
             pick_option(embeddings.COLOR, source, width=170, plain=True)
-            look: dict[str, Any] = {"bind": "query-params", "max_chars": 5000, "label_visibility": "collapsed"}
+            look = {"bind": "query-params", "max_chars": 5000, "label_visibility": "collapsed"}
             label = "Your sentence on this map"
             about = "Type a sentence to see it on the map"
             typed = st.text_input(label, key=state.PLACED, placeholder=about, **look)
