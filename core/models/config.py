@@ -17,7 +17,7 @@ LONGEST_PATH = 4096
 READS: dict[Family, tuple[str, ...]] = {
     "pretrained": (
         *("backbone", "width", "layers", "ff_width", "pooling", "dropout"),
-        *("head.kernels", "head.channels", "head.attention_heads", "head.dense", "head.one_logit"),
+        *("head.kernels", "head.channels", "head.attention_heads", "head.dense", "head.activation", "head.one_logit"),
         *("attention.heads", "attention.lexical", "attention.lexical_heads", "attention.lexical_scaled"),
         *("attention.lexical_strength", "attention.learn_strength", "attention.lexicons"),
     ),
@@ -34,6 +34,7 @@ POSITIONS: Group = "Positions"
 HEAD: Group = "Pooling and head"
 
 CONVOLUTIONS = Need(lambda head: bool(head.kernels), "no effect without convolutions; choose kernels=2,3,5,7")
+DENSE = Need(lambda head: head.dense > 0, "no effect without a dense layer; choose head.dense=512")
 POLARITY_AWARE = Need(
     lambda model: model.position == "polarity-aware",
     "no effect on {0.position} positions; choose model.position=polarity-aware",
@@ -54,7 +55,10 @@ class HeadConfig:
     attention_heads: int = setting(0, "attention heads of the head", HEAD,
         "Heads of one more attention before pooling, over the tokens and their convolutions; 0: none.", within=(0, 64))
     dense: int = setting(0, "dense layer of the head", HEAD,
-        "Width of a hidden layer (ReLU, LayerNorm) after pooling; 0: none.", within=(0, 65_536))
+        "Width of a hidden layer after pooling; 0: none.", within=(0, 65_536))
+    activation: Literal["relu-norm", "relu", "gelu", "tanh"] = setting("relu-norm", "activation of the dense layer",
+        HEAD, "relu-norm: ReLU and LayerNorm · tanh, relu, gelu: as in classifiers of the BERT family, without a norm.",
+        needs=(DENSE,))
     one_logit: bool = setting(False, "one logit", HEAD,
         "Two classes only: one output, its sigmoid the probability of the second class.")
     # fmt: on
