@@ -200,6 +200,7 @@ class Analysis(Files, ABC, Generic[Found]):
     store: RunStore = field(repr=False, compare=False)
 
     name: ClassVar[str]
+    again: ClassVar[bool] = False  # whether it is computed anew at every request, so that an old result is deleted
 
     @property
     @abstractmethod
@@ -261,6 +262,8 @@ class Analysis(Files, ABC, Generic[Found]):
 
     def start(self) -> None:
         """Start a background process that computes the analysis; InputError: this server's queue is full."""
+        if self.again:  # an old result would hide a failure
+            self.get_path("json").unlink(missing_ok=True)
         start_job(self.store, self, build_command(*self.words), self.name)
 
 

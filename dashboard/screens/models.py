@@ -6,11 +6,13 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core import preset_catalog
+from core import preset_catalog, runs
+from core.api.classifiers import ClassifierOpening
 from core.data.findings import plural
 from core.formatting import NARROW, count
 from core.models.model_description import count_parameters, list_parts
 from core.models.presets import PRESETS
+from core.paths import resolve_path
 from core.preset_catalog import find_nearest
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
@@ -20,12 +22,15 @@ from dashboard.figures import model_plan
 from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.fields import pick_preset, show_model
 from dashboard.widgets.figure import show_caption, show_heading, show_table
-from dashboard.widgets.messages import show_header, show_summary
+from dashboard.widgets.messages import explain_refusal, show_finding, show_header, show_summary
 from dashboard.widgets.options import Sections, collect_tables
+from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.style import get_row_height
 
 QUESTION = "How are the models built, and how do they differ?"
 MODEL = "ndt-01-n3"
+FILES = "On the machine of this page, with config.json, tokenizer.json and model.safetensors; no code in it is run"
+TESTED = "Labelled data for Performance, Errors and Compare; without them, sentences can be explained"
 OWN, FIXED = "of the run", "usual"
 
 
@@ -54,6 +59,7 @@ def _list_sections(name: str, sizes: model_plan.Sizes, records: list[RunRecord])
         sections["Its runs"] = partial(_show_runs, found)
     if not (departures := model_plan.list_deviations(name)).empty:
         sections["Differences from the paper"] = partial(_show_departures, departures, name)
+    sections["Open a classifier"] = _offer_opening
     if not (backbones := model_plan.list_backbones(paper)).empty:
         sections["Pretrained encoders"] = partial(_show_backbones, backbones)
     return sections
@@ -114,6 +120,34 @@ def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
         f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."
     )
     return {"Backbones": frame}
+
+
+def _offer_opening() -> dict[str, Table]:
+    """Show fields that open a fine-tuned classifier as a run, from a folder that this visitor may read."""
+    from core.runs.evaluation_data import DataRequest  # loads pandas; the page shows its heading before that
+    from dashboard import access
+
+    show_heading("Open a classifier", "open", note="fine-tuned elsewhere: BERT, RoBERTa, XLM-R, DistilBERT or ELECTRA")
+    allowed, known = access.get_allowed_paths(), access.list_names(here=True)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        typed = st.text_input("Its folder", key=state.CLASSIFIER, width=360, placeholder="/home/me/bert", help=FILES)
+        data_name = st.selectbox("Evaluate on", known, index=None, key="classifier-data", width=260, help=TESTED)
+        asked = state.get_value(state.OPENING, None)
+        if folder := str(typed or "").strip():
+            with explain_refusal("This classifier cannot be opened"):
+                settings = dict(access.find_dataset(data_name).settings) if data_name else {}
+                name = str(settings.pop("data.name", ""))
+                reading = {name: value for name, value in settings.items() if name.startswith("data.")}
+                path = resolve_path(folder, allowed, folders=True).absolute()
+                runs.published_classifier.PublishedClassifier(path).check(allowed)
+                new = ClassifierOpening.from_request(data.store(), str(path), DataRequest(name, settings=reading))
+                if show_start_button(new, "open-classifier", primary=True):
+                    state.set_value(state.OPENING, asked := new)
+    if asked is not None and not show_job(asked, "open-classifier") and (found := asked.read()) is not None:
+        show_finding(f"{found['run']} is opened", " ".join(f"{note}." for note in found["notes"]))
+        if st.button("Try a sentence", key="try-opened", on_click=state.choose_run, args=(found["run"],)):
+            state.open_page("sentence")
+    return {}
 
 
 def _show_comparison(name: str) -> dict[str, Table]:

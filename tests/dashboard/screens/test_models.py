@@ -5,7 +5,9 @@ from functools import partial
 import pages
 import pytest
 from pages import press, words
+from tiny_backbones import classifier
 
+from core.api.classifiers import ClassifierOpening
 from core.models.presets import PRESETS
 from dashboard import state
 from dashboard.figures.model_plan import ALL
@@ -74,3 +76,19 @@ def test_backbones_of_a_paper_show_missing_files_but_no_server_folder(opened, tm
     app = opened()
     app.selectbox(key=state.PAPER).set_value(ALL).run()
     assert len(table(app, "Pretrained encoders")) == 15
+
+
+def test_a_classifier_is_opened_from_a_folder_that_the_visitor_may_read(opened, runs, tmp_path, monkeypatch):
+    monkeypatch.setattr("dashboard.access.is_local", lambda: False)
+    monkeypatch.setattr(ClassifierOpening, "start", ClassifierOpening.compute)  # in this process
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path / "shared"))
+    app, folder = opened(), classifier(tmp_path / "shared" / "tiny", labels=2)
+    classifier(tmp_path / "private")
+    for name in ("private", "gone"):
+        app.text_input(key=state.CLASSIFIER).set_value(str(tmp_path / name)).run()
+        assert "This classifier cannot be opened" in words(app) and "no file that may be opened" in words(app)
+        assert not [button for button in app.button if button.key == "open-classifier"]
+    app.text_input(key=state.CLASSIFIER).set_value(str(folder)).run()
+    assert "tiny is opened" in words(press(app, "open-classifier"))
+    press(app, "try-opened")
+    assert app.session_state[state.RUN] == "tiny"
