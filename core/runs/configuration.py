@@ -65,8 +65,9 @@ def write_train_command(record: RunRecord, store: RunStore | None = None) -> tup
 
     The command contains every setting that does not follow from preset, data and recipe.
     """
-    store, note = store or RunStore(), ""
-    recipe = record.recipe
+    store, note, recipe = store or RunStore(), "", record.recipe
+    if record.from_outside:
+        return "", record.foreign_reason
     try:
         settings = _find_lacking(record, recipe, store)
     except SentiscopeError:  # its start run, data or recipe is missing: every setting is written

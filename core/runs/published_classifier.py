@@ -6,16 +6,17 @@ names and shapes are checked from headers before a model is built, so that a fal
 
 import datetime
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import safetensors
 import torch
 
 import core
-from core.atomic import write_bytes, write_text
+from core.atomic import write_bytes
 from core.config import RunConfig, compose
 from core.data.dataset import TEST, Task
 from core.exceptions import DataError, InputError
@@ -40,24 +41,18 @@ from core.text.tokenizer import Tokenizer
 from core.training.training_stage import freeze_layers
 
 PICKLE, VOCABULARIES = {"pytorch_model.bin"}, {"vocab.txt", "vocab.json"}  # what `backbones convert` reads
+KINDS = ("weight", "bias")
 LONGEST_LABEL = 200  # characters of a class name, at most
 TASKS: dict[str, Task] = {"single_label_classification": "single", "multi_label_classification": "multi"}
 
 
-class PublishedHead(NamedTuple):
-    """The tensor names of a family's classification head, and the activation of its dense layer."""
-
-    dense: str
-    activation: str
-    out: str
-
-
 HEADS = {
-    "bert": PublishedHead("bert.pooler.dense", "tanh", "classifier"),
-    "distilbert": PublishedHead("pre_classifier", "relu", "classifier"),
-    "electra": PublishedHead("classifier.dense", "gelu", "classifier.out_proj"),
-    **dict.fromkeys(("roberta", "xlm-roberta"), PublishedHead("classifier.dense", "tanh", "classifier.out_proj")),
+    "bert": ("bert.pooler.dense", "tanh", "classifier"),
+    "distilbert": ("pre_classifier", "relu", "classifier"),
+    "electra": ("classifier.dense", "gelu", "classifier.out_proj"),
+    **dict.fromkeys(("roberta", "xlm-roberta"), ("classifier.dense", "tanh", "classifier.out_proj")),
 }
+"""Family → tensor name of the dense layer of its classification head, activation, and name of the last layer."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,7 @@ class PublishedClassifier:
     @cached_property
     def classes(self) -> tuple[str, ...]:
         """Return the class names, in the order of the logits; `label_0` and so on if the configuration has none."""
-        name = f"{HEADS[self.backbone.kind].out}.weight"
+        name = f"{HEADS[self.backbone.kind][2]}.weight"
         if len(shape := self.tensors.get(name, (self.folder, []))[1]) != 2:
             raise self.refuse(f"holds no classifier ({name})", WEIGHTS)
         if (rows := shape[0]) < 2:
@@ -154,19 +149,23 @@ class PublishedClassifier:
         if 2 * size > free:  # the weights as read, and those of the model
             raise self.refuse(f"needs {2 * size / 1e9:.1f} GB of memory, and {free / 1e9:.1f} are free", WEIGHTS)
 
-    def configure(self, data: str) -> RunConfig:
-        """Return the settings of the classifier as a run; `data`: what it is evaluated on, empty: nothing."""
+    def make_record(self, name: str = "", data: str = "") -> RunRecord:
+        """Return the record of the classifier as a run that is evaluated on `data`, without facts of its tokenizer."""
         backbone, sizes = self.backbone, backbones.add_backbone_sizes("pretrained", {SETTING: str(self.folder)})
         rate = "dropout" if backbone.kind == "distilbert" else "hidden_dropout_prob"
         settings = {
             "data.name": f"{ELSEWHERE}{UNKNOWN}{f', tested on {Path(data).name}' if data else ''}",
             "text.max_length": backbone.longest,
             "model.head.dense": sizes["model.width"],
-            "model.head.activation": HEADS[backbone.kind].activation,
+            "model.head.activation": HEADS[backbone.kind][1],
             "model.dropout": backbone.architecture.get(rate, 0.1),
             "training.frozen": sizes["model.layers"] + 1,  # the run stores the head only
         }
-        return compose("pretrained", sizes | settings)
+        config = compose("pretrained", sizes | settings)
+        created = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+        made = {"sentiscope": core.__version__, "torch": torch.__version__}
+        about: dict[str, Any] = {"classes": self.classes, "task": self.task, "versions": made}
+        return RunRecord(make_slug(name) or "opened", "pretrained", "done", config, created, **about)
 
     def read_tokenizer(self, config: RunConfig) -> Tokenizer:
         """Read the tokenizer; DataError if it puts other tokens around a text than [CLS] and [SEP]."""
@@ -180,9 +179,9 @@ class PublishedClassifier:
         self.check_shapes()
         body = known.build_body(config.model.dropout, tokenizer, self.folder)
         model = build_model(config.model, vocabulary=0, classes=len(self.classes), body=body)
-        named = {"": HEADS[self.backbone.kind].out, "dense.": HEADS[self.backbone.kind].dense}
-        parts = [(own + kind, f"{named[own]}.{kind}") for own in named for kind in ("weight", "bias")]
-        head = {own: self._read_tensor(theirs) for own, theirs in parts}
+        dense, _, out = HEADS[self.backbone.kind]
+        named = [(own + kind, f"{name}.{kind}") for own, name in (("", out), ("dense.", dense)) for kind in KINDS]
+        head = {own: self._read_tensor(theirs) for own, theirs in named}
         cast(EncoderClassifier, model).head.load_state_dict(head)
         freeze_layers(model, config.training)
         return model.eval()
@@ -209,58 +208,70 @@ def open_classifier(
         empty without data.
     """
     backbones.check_installed()
-    found, slug = PublishedClassifier(folder.absolute()), make_slug(name)
-    refuse_reserved(slug)
-    if name and (not slug or (store.folder / slug).exists()):
-        raise InputError(f"--name {name}: {'there is such a run already' if slug else 'needs a letter or a digit'}")
+    if name:
+        check_name(store, name)
+    found = PublishedClassifier(folder.absolute())
     found.check()
     tell("reading the classifier", None)
-    config = found.configure(wanted.data)
-    tokenizer = found.read_tokenizer(config)
+    made = found.make_record(name, wanted.data)
+    tokenizer = found.read_tokenizer(made.config)
     notes = (
         f"opened from '{found.folder.name}' without training; what it learned from is not known",
         f"reads single texts, and of each the first {count(tokenizer.max_length)} tokens",
     )
-    made = RunRecord(
-        *(slug or "opened", "pretrained", "done", config),
-        datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"),
-        classes=found.classes,
-        task=found.task,
-        vocabulary=tokenizer.size,
-        max_length=tokenizer.max_length,
-        data_notes=notes,
-        versions={"sentiscope": core.__version__, "torch": torch.__version__},
-    )
+    made = replace(made, vocabulary=tokenizer.size, max_length=tokenizer.max_length, data_notes=notes)
     given = read_evaluation_data(made, wanted) if wanted.data else None
     known = BackboneRecord.from_backbone(found.backbone)
-    model = found.build_model(config, tokenizer, known)
+    model = found.build_model(made.config, tokenizer, known)
     frozen = backbone_weights.list_frozen(model)
     results: Results = {"backbone": cast(Any, backbone_weights.summarize_backbone(known, model, frozen))}
-    with archive.make_temp_folder(store, name or found.folder.name) as landing:
-        made = replace(made, run=landing.name, parameters=sum(each.numel() for each in model.parameters()))
-        write_text(landing / record.TOKENIZER, tokenizer.to_json())
-        write_bytes(landing / record.WEIGHTS, pack_weights(model, "float32", frozen))
-        known.write(landing)
-        if given is not None:
-            loaded = LoadedRun(made, model.requires_grad_(False), tokenizer, landing)
-            results |= _evaluate(loaded.copy_with_progress(lambda _, share: tell("evaluating", share)), given)
-        RunStore(landing.parent).write(replace(made, results=results))
-        archive.check_quota(store, landing)
-        run = archive.place_folder(store, landing)
-    store.update(run)  # writes the name, which may have a number
-    about: dict[str, Any] = {"run": run, "folder": str(found.folder), "kind": found.backbone.kind, "data": wanted.data}
+    made = replace(made, parameters=sum(each.numel() for each in model.parameters()), results=results)
+    files = {
+        record.TOKENIZER: tokenizer.to_json().encode(),
+        record.WEIGHTS: pack_weights(model, "float32", frozen),
+        backbone_weights.BACKBONE: known.to_json().encode(),
+    }
+    loaded = LoadedRun(made, model.requires_grad_(False), tokenizer, found.folder)
+    loaded = loaded.copy_with_progress(lambda _, share: tell("evaluating", share))
+    made = store_run(store, loaded, name or found.folder.name, given, files)
+    about: dict[str, Any] = {
+        "run": made.run,
+        "folder": str(found.folder),
+        "kind": found.backbone.kind,
+        "data": wanted.data,
+    }
     about |= {"task": found.task, "classes": list(found.classes), "max_length": tokenizer.max_length, "notes": [*notes]}
-    of = ("", 0, {}) if given is None else (given.split, len(given.rows), results["metrics"][TEST])
+    of = ("", 0, {}) if given is None else (given.split, len(given.rows), made.results["metrics"][TEST])
     return about | dict(zip(("split", "n", "metrics"), of, strict=True))
 
 
-def _evaluate(loaded: LoadedRun, given: EvaluationData) -> Results:
-    """Write predictions on labelled rows as the test split of a run, and return their metrics."""
-    split = EvaluatedSplit(TEST, given.rows, predict_rows(loaded, given), loaded.record.classes, loaded.record.task)
-    write_split(loaded.folder, split)
-    return {
-        "metrics": {TEST: split.metrics},
-        "intervals": {TEST: split.intervals},
-        "interval_version": INTERVAL_VERSION,
-        "silhouette": {TEST: cast(Any, split.silhouette)},
-    }
+def check_name(store: RunStore, name: str) -> None:
+    """Refuse a name for a new run that is taken, reserved, or without a letter or digit, with an InputError."""
+    slug = make_slug(name)
+    refuse_reserved(slug)
+    if not slug or (store.folder / slug).exists():
+        raise InputError(f"name {name}: {'there is such a run already' if slug else 'needs a letter or a digit'}")
+
+
+def store_run(
+    store: RunStore, loaded: LoadedRun, name: str, given: EvaluationData | None, files: Mapping[str, bytes]
+) -> RunRecord:
+    """Write a model that was not trained here as a new run, with its predictions on labelled rows as the test split."""
+    made = loaded.record
+    with archive.make_temp_folder(store, name) as landing:
+        for file, content in files.items():
+            write_bytes(landing / file, content)
+        if given is not None:
+            split = EvaluatedSplit(TEST, given.rows, predict_rows(loaded, given), made.classes, made.task)
+            write_split(landing, split)
+            results: Results = {
+                "metrics": {TEST: split.metrics},
+                "intervals": {TEST: split.intervals},
+                "interval_version": INTERVAL_VERSION,
+                "silhouette": {TEST: cast(Any, split.silhouette)},
+            }
+            made = replace(made, results={**made.results, **results})
+        RunStore(landing.parent).write(replace(made, run=landing.name))
+        archive.check_quota(store, landing)
+        run = archive.place_folder(store, landing)
+    return store.update(run)  # writes the name, which may have a number

@@ -140,7 +140,8 @@ def get_seed_fold(record: RunRecord) -> tuple[int, int]:
 def group_runs(records: Iterable[RunRecord]) -> list[Model]:
     """Group runs that differ only in seed and fold into models, in the order of each model's first run.
 
-    An unfinished run is a model by itself. Models differ in a setting (threads and device too) or in their rows.
+    An unfinished run, or one from outside, is a model by itself. Models differ in a setting (also threads, device) or
+    in their rows.
     """
     groups: dict[Hashable, list[RunRecord]] = {}
     for record in records:
@@ -153,7 +154,7 @@ def group_runs(records: Iterable[RunRecord]) -> list[Model]:
 
 
 def _get_group_key(record: RunRecord) -> Hashable:
-    if record.status != "done":
+    if record.status != "done" or record.from_outside:
         return record.run
     data, training = record.config.data, record.config.training
     return (

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core import preset_catalog, runs
-from core.api.classifiers import ClassifierOpening
+from core.api.models import ClassifierOpening
 from core.data.findings import plural
 from core.formatting import NARROW, count
 from core.models.model_description import count_parameters, list_parts
@@ -20,9 +20,9 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures import model_plan
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.fields import pick_preset, show_model
+from dashboard.widgets.fields import choose_data, match_labels, pick_preset, show_model
 from dashboard.widgets.figure import show_caption, show_heading, show_table
-from dashboard.widgets.messages import explain_refusal, show_finding, show_header, show_summary
+from dashboard.widgets.messages import as_sentence, explain_refusal, show_finding, show_header, show_summary
 from dashboard.widgets.options import Sections, collect_tables
 from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.style import get_row_height
@@ -30,7 +30,7 @@ from dashboard.widgets.style import get_row_height
 QUESTION = "How are the models built, and how do they differ?"
 MODEL = "ndt-01-n3"
 FILES = "On the machine of this page, with config.json, tokenizer.json and model.safetensors; no code in it is run"
-TESTED = "Labelled data for Performance, Errors and Compare; without them, sentences can be explained"
+TESTED = "Without labelled data it is not evaluated, and explains sentences only"
 OWN, FIXED = "of the run", "usual"
 
 
@@ -128,25 +128,26 @@ def _offer_opening() -> dict[str, Table]:
     from dashboard import access
 
     show_heading("Open a classifier", "open", note="fine-tuned elsewhere: BERT, RoBERTa, XLM-R, DistilBERT or ELECTRA")
-    allowed, known = access.get_allowed_paths(), access.list_names(here=True)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        typed = st.text_input("Its folder", key=state.CLASSIFIER, width=360, placeholder="/home/me/bert", help=FILES)
-        data_name = st.selectbox("Evaluate on", known, index=None, key="classifier-data", width=260, help=TESTED)
-        asked = state.get_value(state.OPENING, None)
-        if folder := str(typed or "").strip():
-            with explain_refusal("This classifier cannot be opened"):
-                settings = dict(access.find_dataset(data_name).settings) if data_name else {}
-                name = str(settings.pop("data.name", ""))
-                reading = {name: value for name, value in settings.items() if name.startswith("data.")}
-                path = resolve_path(folder, allowed, folders=True).absolute()
-                runs.published_classifier.PublishedClassifier(path).check(allowed)
-                new = ClassifierOpening.from_request(data.store(), str(path), DataRequest(name, settings=reading))
-                if show_start_button(new, "open-classifier", primary=True):
-                    state.set_value(state.OPENING, asked := new)
-    if asked is not None and not show_job(asked, "open-classifier") and (found := asked.read()) is not None:
-        show_finding(f"{found['run']} is opened", " ".join(f"{note}." for note in found["notes"]))
-        if st.button("Try a sentence", key="try-opened", on_click=state.choose_run, args=(found["run"],)):
-            state.open_page("sentence")
+    typed = st.text_input("Its folder", key=state.CLASSIFIER, width=430, placeholder="/home/me/bert", help=FILES)
+    asked = state.get_value(state.OPENING, None)
+    if folder := str(typed or "").strip():
+        with explain_refusal("This classifier cannot be opened"):
+            allowed = access.get_allowed_paths()
+            path = resolve_path(folder, allowed, folders=True).absolute()
+            (found := runs.published_classifier.PublishedClassifier(path)).check(allowed)
+            chosen, record = choose_data("classifier", "Evaluate on"), found.make_record()
+            matched = match_labels("classifier", record, chosen) if chosen else None
+            wanted, ready = (matched[0], matched[2]) if matched else (DataRequest(), chosen is None)
+            new = ClassifierOpening.from_request(data.store(), str(path), wanted)
+            if show_start_button(new, "open-classifier", about=TESTED, primary=True, disabled=not ready):
+                state.set_value(state.OPENING, asked := new)
+    if asked is not None and not show_job(asked, "open-classifier") and (result := asked.read()) is not None:
+        show_finding(f"{result['run']} is opened", " ".join(map(as_sentence, result["notes"])))
+        ways = {"Try a sentence": "sentence", **({"See what it gets wrong": "errors"} if result["metrics"] else {})}
+        with st.container(horizontal=True, gap="small"):
+            for label, page in ways.items():
+                if st.button(label, key=f"{page}-opened", on_click=state.choose_run, args=(result["run"],)):
+                    state.open_page(page)
     return {}
 
 

@@ -15,7 +15,6 @@ first needed.
 
 from core import __version__ as __version__
 from core.api.paper_claims import claims as claims
-from core.api.classifiers import open_classifier as open_classifier
 from core.api.data import counter_examples_export as counter_examples_export
 from core.api.data import counter_examples_keep as counter_examples_keep, counter_examples_list as counter_examples_list
 from core.api.data import counter_examples_remove as counter_examples_remove, data_card as data_card
@@ -25,7 +24,7 @@ from core.api.evaluation import behave as behave, compare as compare
 from core.api.machine import doctor as doctor
 from core.api.models import backbones_check as backbones_check, backbones_convert as backbones_convert
 from core.api.models import backbones_list as backbones_list, presets as presets
-from core.api.models import presets_show as presets_show
+from core.api.models import open_classifier as open_classifier, presets_show as presets_show
 from core.api.papers import reproduce as reproduce
 from core.api.prediction import pair as pair
 from core.api.public_classes import Run as Run, Runs as Runs, Sentence as Sentence, pretrain as pretrain, run as run

@@ -7,8 +7,9 @@ import pytest
 from pages import press, words
 from tiny_backbones import classifier
 
-from core.api.classifiers import ClassifierOpening
+from core.api.models import ClassifierOpening
 from core.models.presets import PRESETS
+from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.model_plan import ALL
 
@@ -90,5 +91,13 @@ def test_a_classifier_is_opened_from_a_folder_that_the_visitor_may_read(opened, 
         assert not [button for button in app.button if button.key == "open-classifier"]
     app.text_input(key=state.CLASSIFIER).set_value(str(folder)).run()
     assert "tiny is opened" in words(press(app, "open-classifier"))
-    press(app, "try-opened")
-    assert app.session_state[state.RUN] == "tiny"
+    film = tmp_path / "shared" / "films.csv"
+    app.session_state["classifier-data"] = str(film)
+    for label, ready in (("-1", False), ("label_0", True)):
+        film.write_text("text,label\n" + f"good film,LABEL_1\nawful film,{label}\n" * 3)
+        assert app.run().button(key="open-classifier").disabled != ready
+        assert ("First choose a class for &#x27;-1&#x27;" in words(app)) != ready
+    assert "tiny-2 is opened" in words(press(app, "open-classifier"))
+    assert RunStore(runs).read("tiny-2").results["metrics"]["test"]["accuracy"] in (0, 0.5, 1)
+    press(app, "errors-opened")
+    assert app.session_state[state.RUN] == "tiny-2"
