@@ -8,7 +8,9 @@ from core.exceptions import ConfigError
 from core.models.attention_config import AttentionConfig
 from core.settings import Group, Need, check_needs, check_ranges, collect_settings, get_value, setting
 
-Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
+Family = Literal[
+    "encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon", "function"
+]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
 DENSE_TRACE = 1024  # With a window: longer texts are computed in linear time also when traced, without maps
@@ -27,6 +29,7 @@ READS: dict[Family, tuple[str, ...]] = {
     "tfidf-nb": (),
     "tfidf-svm": (),
     "lexicon": (),
+    "function": (),
 }  # Model settings that a family uses; the encoder uses all. A change of an unused setting is refused.
 
 LAYERS: Group = "Layers"
@@ -92,7 +95,7 @@ class ModelConfig:
         "pretrained: an encoder that others have trained on much text, with a head of ours · bilstm: `width` numbers a "
         "word, `ff_width` states in each direction · cnn: `width` numbers a word, convolutions of `head`, the largest "
         "value of each · tfidf-…: words and pairs with logistic regression, naive Bayes or a linear support vector "
-        "machine · lexicon: the polarity of the words.")
+        "machine · lexicon: the polarity of the words · function: one from outside, which cannot be trained here.")
     backbone: str = setting("", "pretrained encoder", LAYERS,
         "pretrained only: its name (`sentiscope backbones list`) or the path of its folder; width, layers, heads and "
         "feed-forward width are then its own.", needs=(BACKBONE,))

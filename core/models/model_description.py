@@ -20,6 +20,7 @@ _OF_FAMILY: dict[Family, tuple[str, ...]] = {
     "tfidf-nb": ("TF-IDF", "naive Bayes"),
     "tfidf-svm": ("TF-IDF", "linear SVM"),
     "lexicon": ("valences of a lexicon",),
+    "function": ("a function from outside",),
 }
 
 
