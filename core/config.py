@@ -182,6 +182,8 @@ def compose(
     Raises ConfigError for an unknown preset or setting, a wrong type, or a contradiction.
     """
     config = from_dict(_build_tree(preset, settings or {}, suited or {}))
+    if config.model.family == "function":
+        raise ConfigError("model.family=function: such a model is not trained here; choose model.family=encoder")
     if config.training.portions > 1 and config.model.normalizes_batches:
         raise ConfigError(
             f"training.portions={config.training.portions}: model.head.kernels={config.model.head.kernels} has batch "

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from core.exceptions import DataError
 from core.formatting import count
 
+UNKNOWN = "unknown training data"  # after ELSEWHERE: of a model that was not trained here
 ELSEWHERE = "elsewhere:"  # prefix of a file that an imported run used on another machine; no path here
 
 
@@ -41,6 +42,8 @@ HERE = AllowedPaths()  # for the command line, and for a dashboard that only thi
 
 def refuse_elsewhere(name: str) -> None:
     """Refuse a file name of an imported run if the file stayed on the other machine; raises DataError."""
+    if name.startswith(ELSEWHERE + UNKNOWN):
+        raise DataError("what this model learned from is not known; name labelled data of your own (--data)")
     if name.startswith(ELSEWHERE):
         raise DataError(
             "this file is on the machine that the run comes from and was not included in it; name a copy of your own",

@@ -114,6 +114,7 @@ START_OPENS = "start-opens"  # the page that a button of Start opens
 RUN_FILE, RUN_PATH = "run-file", "run-path"
 TAKEN, REFUSED, ARRIVED, REMOVED = "runs-taken", "run-refused", "run-arrived", "run-removed"
 UPLOAD = "data-upload"
+CLASSIFIER, OPENING = "classifier-folder", "classifier-opening"
 ELSEWHERE = "elsewhere"  # the last evaluation of a run on other data
 TEXTS, IDS = "data-texts", "data-ids"
 PRESETS = "presets-table"

@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "errors": "error_analysis:errors",
     "slices": "error_analysis:slices",
     **{name: f"error_analysis:{name}" for name in NAMES},
+    "open": "models:open_classifier",
     "predict": "prediction:predict",
     "inspect": "prediction:inspect",
     "explain": "attribution:explain",

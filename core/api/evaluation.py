@@ -51,7 +51,7 @@ class Evaluation(Analysis[dict[str, Any]]):
     cost: Mapping[str, float]
     against: str
 
-    name = "evaluate"
+    name, again = "evaluate", True
     offer = Offer(
         "Evaluate",
         "Evaluating",
@@ -82,11 +82,6 @@ class Evaluation(Analysis[dict[str, Any]]):
         given += [("--cost", f"{name}={ratio:g}") for name, ratio in self.cost.items()]
         more = [word for name, value in given if value for word in (name, value)]
         return *runs.evaluation_data.build_arguments(self.run, self.wanted), *more
-
-    def start(self) -> None:
-        """Start the evaluation in a separate process; first delete the old result, as it would hide a failure."""
-        self.get_path("json").unlink(missing_ok=True)
-        super().start()
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Compute the metrics of a run on labelled data; raises the same errors as `evaluate`."""

@@ -59,7 +59,10 @@ def get_names(runs: Sequence[AnyRun] | AnyRun) -> list[str]:
 
 def get_store(runs: Sequence[AnyRun], store: RunStore | None) -> RunStore:
     """Return the given run store, else that of the first run object, else the default store."""
-    return store or next((each.store for each in runs if isinstance(each, NamedRun)), RunStore())
+    named = [each.store for each in runs if isinstance(each, NamedRun)]
+    found = store or next(iter(named), RunStore())
+    held = [model for each in (found, *named) for model in each.held]
+    return RunStore(None if found.starters else found.folder, held) if held else found
 
 
 def as_list(value: Sequence[str] | str) -> list[str]:

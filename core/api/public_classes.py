@@ -9,9 +9,11 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from core import interpret
+from core import runs as core_runs
 from core.api import (
     attention,
     attribution,
@@ -25,11 +27,12 @@ from core.api import (
     training,
 )
 from core.api import runs as runs_api
-from core.api.options import NamedRun
+from core.api.evaluation import Renamed
+from core.api.options import NamedRun, Settings
 from core.api.printing import listen_in_python
 from core.config import RunConfig
 from core.error_analysis.analyses import NAMES
-from core.exceptions import RunNotFound
+from core.exceptions import NotAvailable, RunNotFound
 from core.formatting import count, format_cell
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
@@ -209,6 +212,61 @@ for _name in set(NAMES) - vars(Run).keys():
     setattr(Run, _name, bind_verb(error_analysis.make_verb(_name)))
 train = wrap_training(training.train)
 pretrain = wrap_training(training.pretrain)
+
+
+@dataclass(frozen=True, repr=False)
+class WrappedFunction(NamedRun):
+    """A function from texts to probabilities, with the methods of a run that need nothing else; made by `wrap`."""
+
+    predict = bind_verb(prediction.predict)
+    explain = bind_verb(attribution.explain)
+    methods = bind_verb(attribution.methods)
+    flip = bind_verb(faithfulness.flip)
+    distance = bind_verb(faithfulness.distance)
+    behave = bind_verb(evaluation.behave)
+    evaluate = bind_verb(evaluation.evaluate)
+    compare = bind_verb(evaluation.compare)
+
+    def save(
+        self, name: str, data: str | Path, *, split: str = "", rename: Renamed = None, settings: Settings = None
+    ) -> Run:
+        """Write a new run without weights, evaluated on labelled data; the other arguments are those of `evaluate`."""
+        wanted = core_runs.evaluation_data.DataRequest(str(data), split, rename or {}, settings=settings or {})
+        model = self.store.find_loaded(self.name)
+        return Run(core_runs.wrapped_model.save_function(RunStore(), model, name, wanted).run)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(Run, name):
+            raise AttributeError(f"'WrappedFunction' has no attribute '{name}'")
+        if name in INNER:
+            raise NotAvailable(f"{name}: {core_runs.wrapped_model.INSIDE}")
+        raise NotAvailable(f"{name}: save(NAME, DATA) first writes a run with predictions on labelled data")
+
+    def __repr__(self) -> str:
+        return f"WrappedFunction({self.name!r}: {', '.join(self.store.read(self.name).classes)})"
+
+
+INNER = set("inspect sentence parts lambdas patch steps attend believe project groups layers neighbours".split())
+"""Methods of a run that need the weights or layers of its model."""
+
+
+def wrap(
+    predict_proba: Callable[[list[str]], Any], classes: Sequence[object], *, name: str = "wrapped"
+) -> WrappedFunction:
+    """Give a function that returns the probabilities of texts the methods of a run.
+
+        model = sentiscope.wrap(pipeline.predict_proba, pipeline.classes_, name="mine")
+        model.explain("not bad at all", method="shapley")
+        model.save("mine", "reviews.csv")
+
+    Answers are kept in memory, by text. What needs the inside of a model (maps, layers, gradients) is refused.
+
+    Args:
+        predict_proba: Takes a list of n texts and returns n rows of probabilities, one for each class.
+        classes: The names of the classes, in the order of the columns.
+    """
+    model = core_runs.wrapped_model.WrappedModel.from_function(predict_proba, classes, name)
+    return WrappedFunction(model.record.run, RunStore(held=[model]))
 
 
 class Runs(tuple[Run, ...]):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import torch
@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from core.data.dataset import Task
 from core.formatting import MINUS
 from core.lazy_imports import scipy
-from core.models.head import Head
+from core.models.head import ACTIVATIONS, Head
 from core.models.trace import Parts, Record
 from core.training.temperature import Scaling
 
 Array = np.ndarray
 Names = tuple[str, ...]  # Of tokens, dimensions or classes
-After = Literal["", "relu", "gelu", "silu", "sigmoid", "abs"]
+After = Literal["", "relu", "gelu", "tanh", "silu", "sigmoid", "abs"]
 SHOWN = 3  # Largest products that are written of a long sum
 FEW = 4  # Products of a short sum, which are all written, in order
 CALM = 12  # Larger scores are written relative to the largest of their row, which does not change the softmax
@@ -174,7 +174,7 @@ def make_linear_rule(x: Array, module: nn.Linear, part: slice = slice(None)) -> 
     return Dot(x, to_float64(module.weight).T[:, part], bias)
 
 
-def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | None:
+def make_norm_rule(x: Array, module: nn.Module | None, scale: float = 1.0) -> Norm | None:
     """Return the formula of each cell of a LayerNorm or RMSNorm module; None if the module is neither."""
     if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
         return None
@@ -193,11 +193,12 @@ Rule = Dot | Sum | MaskedScores | Softmax | Norm | Largest
 
 
 def apply_activation(x: Array, after: After) -> Array:
-    """Apply ReLU, GELU, SiLU, sigmoid or absolute value elementwise; an empty name changes nothing."""
+    """Apply ReLU, GELU, tanh, SiLU, sigmoid or absolute value elementwise; an empty name changes nothing."""
     return {
         "": lambda: x,
         "relu": lambda: np.maximum(x, 0),
         "gelu": lambda: x * (1 + scipy.special.erf(x / math.sqrt(2))) / 2,
+        "tanh": lambda: np.tanh(x),
         "silu": lambda: x * scipy.special.expit(x),
         "sigmoid": lambda: scipy.special.expit(x),
         "abs": lambda: np.abs(x),
@@ -308,15 +309,17 @@ def build_pooling(head: Head, record: Record, tokens: StageMatrix, *, lead: bool
 def yield_classifier(head: Head, record: Record, pooled: StageMatrix, classes: Names) -> Iterator[ForwardStage]:
     """Yield the last forward-pass stages: the dense layer of the head, if there is one, and the classifier."""
     vector = pooled
-    if head.dense is not None and head.dense_norm is not None:
-        m, t, names = record.values["m"], record.values["t"], name_dimensions(head.dense.out_features)
-        relu = replace(make_linear_rule(pooled.values, head.dense), after="relu")
-        before = StageMatrix("m", to_float64(m.value), ONE, names, rule=relu)
-        vector = StageMatrix("t", to_float64(t.value), ONE, names, rule=make_norm_rule(before.values, head.dense_norm))
-        formulas = m.formula, t.formula
-        reading = "A dense layer makes new features of the pooled vector; ReLU leaves out what is below 0."
-        shown = StageMatrix(pooled.name, pooled.values, pooled.rows, pooled.columns)
-        yield ForwardStage("dense", "Dense", formulas, reading, (shown, before, vector))
+    if head.dense is not None:
+        dense, names = [each for each in "mt" if each in record.values], name_dimensions(head.dense.out_features)
+        first = replace(make_linear_rule(pooled.values, head.dense), after=cast(After, head.activation))
+        shown = [StageMatrix(pooled.name, pooled.values, pooled.rows, pooled.columns)]
+        for name in dense:
+            rule = first if name == dense[0] else make_norm_rule(shown[-1].values, head.dense_norm)
+            shown.append(StageMatrix(name, to_float64(record.values[name].value), ONE, names, rule=rule))
+        vector, formulas = shown[-1], tuple(record.values[name].formula for name in dense)
+        does = "keeps them between −1 and 1" if head.activation == "tanh" else "leaves out what is below 0"
+        reading = f"A dense layer makes new features of the pooled vector; {ACTIVATIONS[head.activation][0]} {does}."
+        yield ForwardStage("dense", "Dense", formulas, reading, tuple(shown))
     one = int(head.one_logit)
     weight, bias = np.pad(to_float64(head.weight).T, ((0, 0), (one, 0))), np.pad(to_float64(head.bias), (one, 0))
     yield build_logits(vector, weight, bias, classes, to_float64(record.values["l"].value), one=head.one_logit)

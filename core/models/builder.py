@@ -151,6 +151,7 @@ def _build_head(config: ModelConfig, classes: int, *, each_token: bool = False) 
         channels=config.head.channels,
         attention_heads=config.head.attention_heads,
         dense=config.head.dense,
+        activation=config.head.activation,
         one_logit=config.head.one_logit,
         pooling=config.pooling,
         dropout=0.0 if config.head.linear else config.dropout,

@@ -9,6 +9,7 @@ BASELINES: dict[Family, frozenset[str]] = {
     "tfidf-nb": frozenset(),
     "tfidf-svm": frozenset(),
     "lexicon": frozenset({"polarity"}),
+    "function": frozenset(),
 }  # Without `pooled` a text has no vector: the classifier reads counts, or one number
 
 HEAD, EMBEDDING = "head", "embedding"  # The spaces of the head's input and of the first layer's input

@@ -8,7 +8,9 @@ from core.exceptions import ConfigError
 from core.models.attention_config import AttentionConfig
 from core.settings import Group, Need, check_needs, check_ranges, collect_settings, get_value, setting
 
-Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
+Family = Literal[
+    "encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon", "function"
+]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
 DENSE_TRACE = 1024  # With a window: longer texts are computed in linear time also when traced, without maps
@@ -17,7 +19,7 @@ LONGEST_PATH = 4096
 READS: dict[Family, tuple[str, ...]] = {
     "pretrained": (
         *("backbone", "width", "layers", "ff_width", "pooling", "dropout"),
-        *("head.kernels", "head.channels", "head.attention_heads", "head.dense", "head.one_logit"),
+        *("head.kernels", "head.channels", "head.attention_heads", "head.dense", "head.activation", "head.one_logit"),
         *("attention.heads", "attention.lexical", "attention.lexical_heads", "attention.lexical_scaled"),
         *("attention.lexical_strength", "attention.learn_strength", "attention.lexicons"),
     ),
@@ -27,6 +29,7 @@ READS: dict[Family, tuple[str, ...]] = {
     "tfidf-nb": (),
     "tfidf-svm": (),
     "lexicon": (),
+    "function": (),
 }  # Model settings that a family uses; the encoder uses all. A change of an unused setting is refused.
 
 LAYERS: Group = "Layers"
@@ -34,6 +37,7 @@ POSITIONS: Group = "Positions"
 HEAD: Group = "Pooling and head"
 
 CONVOLUTIONS = Need(lambda head: bool(head.kernels), "no effect without convolutions; choose kernels=2,3,5,7")
+DENSE = Need(lambda head: head.dense > 0, "no effect without a dense layer; choose head.dense=512")
 POLARITY_AWARE = Need(
     lambda model: model.position == "polarity-aware",
     "no effect on {0.position} positions; choose model.position=polarity-aware",
@@ -54,7 +58,10 @@ class HeadConfig:
     attention_heads: int = setting(0, "attention heads of the head", HEAD,
         "Heads of one more attention before pooling, over the tokens and their convolutions; 0: none.", within=(0, 64))
     dense: int = setting(0, "dense layer of the head", HEAD,
-        "Width of a hidden layer (ReLU, LayerNorm) after pooling; 0: none.", within=(0, 65_536))
+        "Width of a hidden layer after pooling; 0: none.", within=(0, 65_536))
+    activation: Literal["relu-norm", "relu", "gelu", "tanh"] = setting("relu-norm", "activation of the dense layer",
+        HEAD, "relu-norm: ReLU and LayerNorm · tanh, relu, gelu: as in classifiers of the BERT family, without a norm.",
+        needs=(DENSE,))
     one_logit: bool = setting(False, "one logit", HEAD,
         "Two classes only: one output, its sigmoid the probability of the second class.")
     # fmt: on
@@ -88,7 +95,7 @@ class ModelConfig:
         "pretrained: an encoder that others have trained on much text, with a head of ours · bilstm: `width` numbers a "
         "word, `ff_width` states in each direction · cnn: `width` numbers a word, convolutions of `head`, the largest "
         "value of each · tfidf-…: words and pairs with logistic regression, naive Bayes or a linear support vector "
-        "machine · lexicon: the polarity of the words.")
+        "machine · lexicon: the polarity of the words · function: one from outside, which cannot be trained here.")
     backbone: str = setting("", "pretrained encoder", LAYERS,
         "pretrained only: its name (`sentiscope backbones list`) or the path of its folder; width, layers, heads and "
         "feed-forward width are then its own.", needs=(BACKBONE,))

@@ -1,6 +1,7 @@
 """The head of a model, from token vectors to logits: pooling and a linear map, optionally with convolutions."""
 
 import math
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
@@ -11,6 +12,12 @@ from core.exceptions import ConfigError
 from core.models.attention_kernels import attend_explicit, attend_fused
 from core.models.dropout import Dropout
 from core.models.trace import SILENT, HeadTrace, Record
+
+ACTIVATIONS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
+    "relu": ("ReLU", F.relu),
+    "gelu": ("GELU", F.gelu),
+    "tanh": ("tanh", torch.tanh),
+}
 
 
 class HeadOutput(NamedTuple):
@@ -28,13 +35,14 @@ class Head(nn.Linear):
 
     All steps but pooling (the mean of the real tokens, or the first token) and classifier are optional (Inceptive
     Transformers, section 3). Padding adds nothing, and a text without tokens pools to zeros. The attention has no
-    residual; dropout is on H, before the convolutions. With `one_logit` the classifier gives one number z and the
-    logits are [0, z], so that their cross-entropy is the binary cross-entropy of sigmoid(z). With `each_token`, without
-    pooling, every token has logits; those of padding have no meaning. Raises ConfigError if the attention heads do not
-    divide the width of R.
+    residual; dropout is on H, before the convolutions. With another `activation` than `relu-norm` the dense layer has
+    no LayerNorm and dropout is behind it, as in the classifiers of the BERT family. With `one_logit` the classifier
+    gives one number z and the logits are [0, z], so that their cross-entropy is the binary cross-entropy of sigmoid(z).
+    With `each_token`, without pooling, every token has logits; those of padding have no meaning. Raises ConfigError if
+    the attention heads do not divide the width of R.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting
         self,
         *,
         width: int,
@@ -43,6 +51,7 @@ class Head(nn.Linear):
         channels: int = 0,
         attention_heads: int = 0,
         dense: int = 0,
+        activation: str = "relu-norm",
         one_logit: bool = False,
         pooling: Literal["mean", "cls"],
         dropout: float = 0.0,
@@ -54,14 +63,16 @@ class Head(nn.Linear):
         self.branches = nn.ModuleDict({str(k): Branch(width=width, channels=channels, kernel=k) for k in kernels})
         self.attention = HeadAttention(width=joined, heads=attention_heads) if attention_heads else None
         self.dense = nn.Linear(joined, dense) if dense else None
-        self.dense_norm = nn.LayerNorm(dense) if dense else None
+        self.dense_norm = nn.LayerNorm(dense) if dense and activation == "relu-norm" else None
+        self.activation = activation.removesuffix("-norm")
         self.one_logit, self.first, self.each_token = one_logit, pooling == "cls", each_token
 
     def forward(  # type: ignore[override]
         self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT
     ) -> HeadOutput:
         """Map token vectors x (B, L, d) to logits and a pooled text vector, with a trace on request."""
-        x = self.dropout(x)
+        plain = self.dense is not None and self.dense_norm is None
+        x = x if plain else self.dropout(x)
         branches = {int(kernel): branch(x, keep) for kernel, branch in self.branches.items()}
         x = torch.cat([x, *branches.values()], -1)
         maps = None
@@ -75,11 +86,15 @@ class Head(nn.Linear):
         if not self.each_token:
             read = x[:, 0] if self.first else average_tokens(x, keep)
         record("p", read)
-        if self.dense is not None and self.dense_norm is not None:
-            raised = F.relu(self.dense(read))
-            read = self.dense_norm(raised)
-            record("m", raised, r"m = \operatorname{ReLU}(W_1\,p + b_1)")
-            record("t", read, r"t = \operatorname{LayerNorm}(m)")
+        if self.dense is not None:
+            (name, activate), symbol = ACTIVATIONS[self.activation], "t" if plain else "m"
+            read = activate(self.dense(read))
+            record(symbol, read, rf"{symbol} = \operatorname{{{name}}}(W_1\,p + b_1)")
+            if self.dense_norm is None:
+                read = self.dropout(read)
+            else:
+                read = self.dense_norm(read)
+                record("t", read, r"t = \operatorname{LayerNorm}(m)")
         logits = super().forward(read)
         if self.one_logit:
             logits = F.pad(logits, (1, 0))

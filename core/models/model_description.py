@@ -10,7 +10,7 @@ from core.models.config import Family, ModelConfig
 
 TAG_ROWS = 14  # Universal parts of speech, the unknown one and the class token
 PLACES, TYPES = 512, 2  # Learned positions and token types of BERT
-_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
+_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU", "tanh": "tanh"}
 _NORMS = {"layer": "LayerNorm", "rms": "RMSNorm", "none": ""}
 _OF_FAMILY: dict[Family, tuple[str, ...]] = {
     "pretrained": ("a pretrained encoder",),
@@ -20,6 +20,7 @@ _OF_FAMILY: dict[Family, tuple[str, ...]] = {
     "tfidf-nb": ("TF-IDF", "naive Bayes"),
     "tfidf-svm": ("TF-IDF", "linear SVM"),
     "lexicon": ("valences of a lexicon",),
+    "function": ("a function from outside",),
 }
 
 
@@ -225,9 +226,12 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
     """Yield descriptions of any dense layer and of the classifier; `words` explain `vector`, their input in LaTeX."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
-        latex = rf"t = \operatorname{{LayerNorm}}\big(\operatorname{{ReLU}}(W_1\,{vector} + b_1)\big)"
-        line = EquationLine(latex, words.replace("linear map", "dense layer"))
-        detail, size = f"{width} → {dense}, ReLU, LayerNorm", dense * (width + 1) + 2 * dense
+        name, _, norm = config.head.activation.partition("-")
+        latex = rf"\operatorname{{{_ACTIVATIONS[name]}}}(W_1\,{vector} + b_1)"
+        latex = rf"\operatorname{{LayerNorm}}\big({latex}\big)" if norm else latex
+        line = EquationLine(f"t = {latex}", words.replace("linear map", "dense layer"))
+        detail = f"{width} → {dense}, {_ACTIVATIONS[name]}{', LayerNorm' if norm else ''}"
+        size = dense * (width + 1) + (2 * dense if norm else 0)
         yield ModelPart("dense", "Dense layer", detail, size, mark="dense layer", lines=(line,))
         width, vector, words = dense, "t", "A linear map."
     said = f"{width} → 1, its sigmoid" if one else f"{width} → {classes} classes"

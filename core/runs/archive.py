@@ -100,7 +100,7 @@ def import_run(store: RunStore, source: Path) -> str:
     """
     source = resolve_path(str(source), HERE, folders=True)
     if source.is_dir():
-        with _make_temp_folder(store, make_slug(source.absolute().name)) as landing:
+        with make_temp_folder(store, make_slug(source.absolute().name)) as landing:
             _copy_folder(source, landing)
             return _move_into_store(store, landing)
     try:
@@ -115,7 +115,7 @@ def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
     try:
         with zipfile.ZipFile(stream) as archive:
             entries = _list_entries(archive, name)
-            with _make_temp_folder(store, _find_root(entries) or make_slug(Path(name).stem)) as landing:
+            with make_temp_folder(store, _find_root(entries) or make_slug(Path(name).stem)) as landing:
                 _unpack_files(archive, entries, landing, name)
                 return _move_into_store(store, landing)
     except _BROKEN as error:
@@ -214,7 +214,8 @@ def _copy_folder(source: Path, landing: Path) -> None:
 
 
 @contextlib.contextmanager
-def _make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
+def make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
+    """Yield a new folder in a store, called like the future run, that is deleted at the end if it is still there."""
     hidden = store.folder / f".import-{os.getpid()}-{os.urandom(4).hex()}"
     landing = hidden / (make_slug(make_slug(name).removeprefix(STARTER)) or "imported")
     with convert_os_errors(store.folder):
@@ -262,7 +263,18 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
         results = {**results, "backbone": {**owed, "name": strip_location(owed["name"])}}
     aside.write(dataclasses.replace(record, process=None, config=config, results=results))
     _clean_files(landing)
-    _check_quota(store, landing)
+    check_quota(store, landing)
+    run = place_folder(store, landing)
+    own = store.folder / run / LINEAGE
+    names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_list("lineage")]
+    found = [str(own / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
+    data_config = dataclasses.replace(config.data, lineage=join_list(found))
+    store.update(run, config=dataclasses.replace(config, data=data_config))  # also writes the new name
+    return run
+
+
+def place_folder(store: RunStore, landing: Path) -> str:
+    """Move a complete run directory into a store; return its name, numbered if the name is taken."""
     for number in range(1, 100_000):
         run = landing.name if number == 1 else f"{landing.name}-{number}"
         with contextlib.suppress(FileExistsError):
@@ -270,11 +282,6 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
             if os.name == "nt":
                 (store.folder / run).rmdir()
             os.replace(landing, store.folder / run)
-            own = store.folder / run / LINEAGE
-            names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_list("lineage")]
-            found = [str(own / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
-            data_config = dataclasses.replace(config.data, lineage=join_list(found))
-            store.update(run, config=dataclasses.replace(config, data=data_config))  # also writes the new name
             return run
     raise InputError(f"no free name for run '{landing.name}'")
 
@@ -299,7 +306,7 @@ def _clean_files(landing: Path) -> None:
         raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
 
 
-def _check_quota(store: RunStore, landing: Path) -> None:
+def check_quota(store: RunStore, landing: Path) -> None:
     """Record the disk size of an imported run; InputError if imports would exceed the quota of this server."""
     size = sum(path.stat().st_size for path in landing.rglob("*") if path.is_file())
     before = 0

@@ -19,6 +19,7 @@ from core.atomic import write_text
 from core.exceptions import DataError, RunDamaged, SentiscopeError
 from core.paths import ELSEWHERE, read_regular
 from core.runs.backbones import (
+    CONFIG,
     FAMILIES,
     SMALL,
     Backbone,
@@ -83,7 +84,8 @@ class BackboneRecord:
 
     def strip_path(self) -> BackboneRecord:
         """Return a copy of the encoder's record without paths of this machine, for export."""
-        return replace(self, name=strip_location(self.name), folder="")
+        known = {name: value for name, value in self.architecture.items() if name != "_name_or_path"}
+        return replace(self, name=strip_location(self.name), folder="", architecture=known)
 
     def write(self, folder: Path) -> None:
         """Write the encoder's record as `backbone.json` into a run directory."""
@@ -192,6 +194,20 @@ def split_backbone(
     blocks = (model.transformer if hasattr(model, "transformer") else model.encoder).layer
     project = getattr(model, "embeddings_project", nn.Identity())
     return Body(model.embeddings, project, list(blocks), Specials(*tokenizer.specials))
+
+
+def list_shapes(architecture: Mapping[str, Any], classes: int) -> dict[str, list[int]]:
+    """Return the shape of each tensor of a sequence classifier by its `config.json`, without making one; DataError."""
+    import torch
+
+    with _silence_transformers() as hf, torch.device("meta"):
+        try:
+            given = {name: value for name, value in architecture.items() if name in USED}
+            config = hf.AutoConfig.for_model(**given, num_labels=classes)
+            made = hf.AutoModelForSequenceClassification.from_config(config)
+        except Exception as error:  # transformers raises many kinds of errors for invalid settings
+            raise DataError(f"cannot be read: {' '.join(str(error).split()):.300}", file=CONFIG) from error
+    return {name: list(tensor.shape) for name, tensor in made.state_dict().items()}
 
 
 def _read_model(hf: Any, folder: Path, config: Any) -> Any:

@@ -196,6 +196,7 @@ class Analysis(Files, ABC, Generic[Found]):
     store: RunStore = field(repr=False, compare=False)
 
     name: ClassVar[str]
+    again: ClassVar[bool] = False  # whether it is computed anew at every request, so that an old result is deleted
 
     @property
     @abstractmethod
@@ -218,6 +219,8 @@ class Analysis(Files, ABC, Generic[Found]):
 
     def read(self) -> Found | None:
         """Return the stored result of the analysis; None if there is none or its file cannot be read."""
+        if self.store.held:
+            return None
         try:
             tree = json_store.read_tree(self.get_path("json"))
             checked = json_store.check_value(tree, self.shape, file=self.get_path("json"))
@@ -231,7 +234,9 @@ class Analysis(Files, ABC, Generic[Found]):
         write_text(self.get_path("json"), tree)
 
     def compute(self, on_progress: Tell | None = None) -> Found:
-        """Compute the analysis in this process, publish its progress, and store the result."""
+        """Compute the analysis in this process and store the result; with a model in memory, only compute it."""
+        if self.store.held:
+            return self.find(on_progress or (lambda what, share: None))
         with publish_progress(self, on_progress) as tell:
             began = time.monotonic()
             found = self.find(tell)
@@ -254,6 +259,8 @@ class Analysis(Files, ABC, Generic[Found]):
 
     def start(self) -> None:
         """Start a background process that computes the analysis; InputError: this server's queue is full."""
+        if self.again:  # an old result would hide a failure
+            self.get_path("json").unlink(missing_ok=True)
         start_job(self.store, self, build_command(*self.words), self.name)
 
 

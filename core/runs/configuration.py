@@ -59,8 +59,9 @@ def configure_with_recipe(
 
 def write_train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
     """Return the command that trains a run again, with every setting that it needs, and a note on what is missing."""
-    store, note = store or RunStore(), ""
-    recipe = record.recipe
+    store, note, recipe = store or RunStore(), "", record.recipe
+    if record.from_outside:
+        return "", record.foreign_reason
     try:
         settings = _find_lacking(record, recipe, store)
     except SentiscopeError:  # its start run, data or recipe is missing: every setting is written

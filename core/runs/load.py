@@ -265,6 +265,8 @@ class LoadedRun:
 
 def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
     """Load a run's best model and tokenizer; RunNotFound, RunDamaged, or InputError for a tagging run unless `tags`."""
+    if (held := store.find_loaded(run)) is not None:
+        return cast(LoadedRun, held)
     record, folder = store.read(run), store.get_path(run)
     if not tags:
         refuse_tagged(record)
@@ -325,6 +327,8 @@ def _read_pretrained(
 
 def _explain_missing(record: RunRecord) -> str:
     """Explain when a missing file of a run will exist, or what to do."""
+    if record.config.model.family == "function":
+        return f"run '{record.run}' has the predictions of a function, whose inside is not known"
     if record.status in ("queued", "running"):
         return f"run '{record.run}' is {record.status} and writes it after the first epoch"
     if record.status == "done":

@@ -13,7 +13,7 @@ from core.exceptions import InputError
 from core.json_store import Count, Figure, Seconds, flatten_tree
 from core.metrics import INTERVAL_VERSION
 from core.metrics import METRICS as MEASURES
-from core.paths import ELSEWHERE
+from core.paths import ELSEWHERE, UNKNOWN
 from core.training.temperature import Scaling
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
@@ -296,10 +296,17 @@ class RunRecord:
         return f"{self.preset} {self.mixture}".rstrip()
 
     @property
+    def from_outside(self) -> bool:
+        """Return whether the run is a model from outside, which was not trained here."""
+        return self.config.data.name.startswith(ELSEWHERE + UNKNOWN)
+
+    @property
     def foreign_reason(self) -> str:
         """Explain why an imported run cannot be trained further here, and what to do; empty if it can."""
         data, lexicons, teacher = self.config.data.name, self.config.text.lexicons, self.config.training.teacher
         backbone = self.config.model.backbone
+        if self.from_outside:
+            return f"run '{self.run}' was not trained here: what it learned from is not known"
         named = (data, *lexicons, teacher, backbone, self.config.data.examples)
         files = [name.removeprefix(ELSEWHERE) for name in named if name.startswith(ELSEWHERE)]
         if not files:

@@ -138,7 +138,7 @@ def get_seed_fold(record: RunRecord) -> tuple[int, int]:
 
 
 def group_runs(records: Iterable[RunRecord]) -> list[Model]:
-    """Group runs that differ only in seed and fold into models, in order; an unfinished run is a model by itself."""
+    """Group runs that differ only in seed and fold into models; an unfinished run or one from outside is a model."""
     groups: dict[Hashable, list[RunRecord]] = {}
     for record in records:
         groups.setdefault(_get_group_key(record), []).append(record)
@@ -150,7 +150,7 @@ def group_runs(records: Iterable[RunRecord]) -> list[Model]:
 
 
 def _get_group_key(record: RunRecord) -> Hashable:
-    if record.status != "done":
+    if record.status != "done" or record.from_outside:
         return record.run
     data, training = record.config.data, record.config.training
     return (

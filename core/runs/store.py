@@ -16,9 +16,10 @@ import shutil
 import socket
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import psutil
@@ -80,10 +81,13 @@ def list_kept_steps(folder: Path) -> tuple[int, ...]:
 class RunStore:
     """All runs in one folder, and the starter runs. Every call reads the disk, as nothing is kept in the object."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Open a folder of runs, which need not exist yet; without `folder`, the default one and the starter runs."""
+    def __init__(self, folder: Path | None = None, held: Sequence[Any] = ()) -> None:
+        """Open a folder of runs, which need not exist yet; without `folder`, the default one and the starter runs.
+
+        `held`: models in memory (`core.runs.wrapped_model`) in place of runs; then no results are stored.
+        """
         self.folder = get_runs_dir() if folder is None else folder
-        self.starters = folder is None
+        self.starters, self.held = folder is None, held
 
     def create(
         self,
@@ -125,6 +129,8 @@ class RunStore:
 
     def get_path(self, run: str) -> Path:
         """Return the directory of a run; RunNotFound: there is none, or the name is not valid."""
+        if (held := self.find_loaded(run)) is not None:
+            return cast(Path, held.folder)
         path = self._locate_run(run)
         if not _NAME.fullmatch(run) or not path.is_dir():
             names = list(self._list_paths())
@@ -133,6 +139,10 @@ class RunStore:
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
             raise RunNotFound(f"no run '{run}' in {self.folder}{hint} `sentiscope runs list` shows all")
         return path
+
+    def find_loaded(self, run: str) -> Any:
+        """Return the model that is held in memory in place of a run; None: the run is on disk."""
+        return next((each for each in self.held if each.record.run == run), None)
 
     def is_starter(self, run: str) -> bool:
         """Return whether a run is a starter run, which comes with Sentiscope and cannot be changed."""
@@ -154,7 +164,8 @@ class RunStore:
 
     def read(self, run: str) -> RunRecord:
         """Read a run's record; if its process has died it counts as failed. Raises RunNotFound, RunDamaged."""
-        return _read_checked(self.get_path(run))
+        held = self.find_loaded(run)
+        return _read_checked(self.get_path(run)) if held is None else cast(RunRecord, held.record)
 
     def list(self) -> list[RunRecord]:
         """List all records, newest first; damaged ones with the reason. A run hides a starter of the same name."""

@@ -278,6 +278,13 @@ class PretrainedTokenizer(Tokenizer):
         places = range(len(parts) - parts[::-1].index(0), parts.index(1))
         return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
 
+    @property
+    def adds_ends(self) -> bool:
+        """Return whether the published tokenizer puts [CLS] before a text, [SEP] behind it, and nothing else."""
+        with convert_panics():
+            bare, whole = (self._model.encode("a", add_special_tokens=each).ids for each in (False, True))
+        return bool(whole == [self.specials[2], *bare, self.specials[3]])
+
     def enable_pairs(self, texts: Sequence[str]) -> None:
         """Start reading text pairs; the maximum length stays within what the pretrained encoder can read."""
         super().enable_pairs(texts)

@@ -36,6 +36,7 @@ _READS: dict[Family, str] = {
     "cnn": "It looks for patterns of a few words, anywhere in the text",
     **dict.fromkeys(("tfidf-logreg", "tfidf-nb", "tfidf-svm"), "It weighs words and word pairs"),
     "lexicon": "It adds up the lexicon scores of the words",
+    "function": "It is a function from outside",
 }
 ALL = "All"
 LINKED = 6  # most runs named for a preset; the page Runs lists the others

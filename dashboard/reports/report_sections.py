@@ -64,9 +64,10 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
     }
     line, note = write_train_command(record, store)
     again = write_node(make_node("pre", make_node("code", line), tabindex="0"))
+    again = f"<h3>Train it again</h3>{again}" if line else ""
     same = "The same settings, data, versions and number of threads give the same weights to the last bit."
-    notes = "".join(write_paragraph(each, "soft") for each in (note, same) if each)
-    markup = f"{write_facts(known)}<h3>Train it again</h3>{again}{notes}"
+    notes = "".join(write_paragraph(each, "soft") for each in (note, line and same) if each)
+    markup = f"{write_facts(known)}{again}{notes}"
     return Section(name, "Run card", record.parameters, "parameters", markup)
 
 

@@ -6,11 +6,13 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core import preset_catalog
+from core import preset_catalog, runs
+from core.api.models import ClassifierOpening
 from core.data.findings import plural
 from core.formatting import NARROW, count
 from core.models.model_description import count_parameters, list_parts
 from core.models.presets import PRESETS
+from core.paths import resolve_path
 from core.preset_catalog import find_nearest
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
@@ -18,14 +20,17 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures import model_plan
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.fields import pick_preset, show_model
+from dashboard.widgets.fields import choose_data, match_labels, pick_preset, show_model
 from dashboard.widgets.figure import show_caption, show_heading, show_table
-from dashboard.widgets.messages import show_header, show_summary
+from dashboard.widgets.messages import as_sentence, explain_refusal, show_finding, show_header, show_summary
 from dashboard.widgets.options import Sections, collect_tables
+from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.style import get_row_height
 
 QUESTION = "How are the models built, and how do they differ?"
 MODEL = "ndt-01-n3"
+FILES = "On the machine of this page, with config.json, tokenizer.json and model.safetensors; no code in it is run"
+TESTED = "Without labelled data it is not evaluated, and explains sentences only"
 OWN, FIXED = "of the run", "usual"
 
 
@@ -54,6 +59,7 @@ def _list_sections(name: str, sizes: model_plan.Sizes, records: list[RunRecord])
         sections["Its runs"] = partial(_show_runs, found)
     if not (departures := model_plan.list_deviations(name)).empty:
         sections["Differences from the paper"] = partial(_show_departures, departures, name)
+    sections["Open a classifier"] = _offer_opening
     if not (backbones := model_plan.list_backbones(paper)).empty:
         sections["Pretrained encoders"] = partial(_show_backbones, backbones)
     return sections
@@ -114,6 +120,35 @@ def _show_backbones(frame: pd.DataFrame) -> dict[str, Table]:
         f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."
     )
     return {"Backbones": frame}
+
+
+def _offer_opening() -> dict[str, Table]:
+    """Show fields that open a fine-tuned classifier as a run, from a folder that this visitor may read."""
+    from core.runs.evaluation_data import DataRequest  # loads pandas; the page shows its heading before that
+    from dashboard import access
+
+    show_heading("Open a classifier", "open", note="fine-tuned elsewhere: BERT, RoBERTa, XLM-R, DistilBERT or ELECTRA")
+    typed = st.text_input("Its folder", key=state.CLASSIFIER, width=430, placeholder="/home/me/bert", help=FILES)
+    asked = state.get_value(state.OPENING, None)
+    if folder := str(typed or "").strip():
+        with explain_refusal("This classifier cannot be opened"):
+            allowed = access.get_allowed_paths()
+            path = resolve_path(folder, allowed, folders=True).absolute()
+            (found := runs.published_classifier.PublishedClassifier(path)).check(allowed)
+            chosen, record = choose_data("classifier", "Evaluate on"), found.make_record()
+            matched = match_labels("classifier", record, chosen) if chosen else None
+            wanted, ready = (matched[0], matched[2]) if matched else (DataRequest(), chosen is None)
+            new = ClassifierOpening.from_request(data.store(), str(path), wanted)
+            if show_start_button(new, "open-classifier", about=TESTED, primary=True, disabled=not ready):
+                state.set_value(state.OPENING, asked := new)
+    if asked is not None and not show_job(asked, "open-classifier") and (result := asked.read()) is not None:
+        show_finding(f"{result['run']} is opened", " ".join(map(as_sentence, result["notes"])))
+        ways = {"Try a sentence": "sentence", **({"See what it gets wrong": "errors"} if result["metrics"] else {})}
+        with st.container(horizontal=True, gap="small"):
+            for label, page in ways.items():
+                if st.button(label, key=f"{page}-opened", on_click=state.choose_run, args=(result["run"],)):
+                    state.open_page(page)
+    return {}
 
 
 def _show_comparison(name: str) -> dict[str, Table]:

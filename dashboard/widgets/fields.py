@@ -1,4 +1,4 @@
-"""Text fields that pages about a model's inner workings share, and the model edits in the URL."""
+"""Fields that several pages share: text, model edits in the URL, model, and labelled data with their labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core import runs
+from core.data import uploads
 from core.exceptions import SentiscopeError
+from core.formatting import count
 from core.interpret.model_edits import STEP, Editable, Edits, get_text_editable
 from core.models.config import ModelConfig
 from core.models.model_description import write_equation
@@ -21,13 +24,14 @@ from core.text.text_pairs import join_pair, split_pair
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.model_plan import ALL, DIAGRAM, ModelDiagram, describe_parts, list_presets
-from dashboard.widgets.figure import show_caption, show_drawing
-from dashboard.widgets.messages import show_error, show_finding
+from dashboard.widgets.figure import edit_labels, show_caption, show_drawing
+from dashboard.widgets.messages import explain_refusal, show_error, show_finding, show_problem
 from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.style import get_look, split_page
 
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
+    from core.runs.evaluation_data import DataRequest, DatasetLabels
 
 LONGEST = 20_000  # characters: a text of 2,000 words has about 12,000
 FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
@@ -149,3 +153,60 @@ def show_recipe_switch(key: str, more: str) -> None:
 def get_recipe(switched: bool) -> str:
     """Return the name of the training recipe that the switch selects; empty if the switch is off."""
     return STRONG if switched else ""
+
+
+USUAL = "test, or all"
+LEFT_OUT = "leave out"
+REFUSED = "These data cannot be used"
+
+
+def choose_data(key: str, label: str) -> DataRequest | None:
+    """Show the fields that choose labelled data by name, path or file; None until data are chosen."""
+    named = f"{key}-data"
+    known, typed = access.list_names(here=True), state.get_value(named, None)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        about = "A known name, or the path of a labelled file or folder on this machine"
+        look: dict[str, Any] = {"accept_new_options": True, "placeholder": "A name, or a path", "width": 260}
+        options = [*known, typed] if typed and typed not in known else known
+        name = st.selectbox(label, options, index=None, key=named, help=about, **look)
+        look = {"accept_new_options": True, "width": 160, "help": "A single file is one split"}
+        split = st.selectbox("Its split", [USUAL, "train", "validation", "test"], key=f"{key}-split", **look)
+    file = st.file_uploader("Or a labelled file", type=access.KINDS, key=f"{key}-file")
+    split = "" if split in (None, USUAL) else split
+    with explain_refusal(REFUSED):
+        if file is not None:
+            kept = uploads.keep_file(access.get_library_folder(), file.name, file.getvalue())
+            return runs.evaluation_data.DataRequest(str(kept), split)
+        if name:
+            settings = dict(access.find_dataset(name).settings)
+            source = str(settings.pop("data.name"))
+            reading = {name: value for name, value in settings.items() if name.startswith("data.")}
+            return runs.evaluation_data.DataRequest(source, split, settings=reading)
+    return None
+
+
+def match_labels(key: str, record: RunRecord, chosen: DataRequest) -> tuple[DataRequest, DatasetLabels, bool] | None:
+    """Show a table that matches the labels of data to the classes of a run; None if the data cannot be used.
+
+    Return also whether each label has a class, or is to be left out.
+    """
+    import pandas as pd
+
+    try:
+        offered = data.match_labels(record, chosen.data, chosen.split, tuple(sorted(chosen.settings.items())))
+    except SentiscopeError as error:
+        show_problem(REFUSED, str(error))
+        return None
+    names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]
+    rows = pd.DataFrame({"label": list(offered.labels), "rows": list(offered.labels.values()), "class": names})
+    classes = st.column_config.SelectboxColumn("Class", options=[*record.classes, LEFT_OUT], width=220)
+    columns = {"label": st.column_config.TextColumn("Its label", width=220), "class": classes}
+    own = f"{key}-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"
+    edited = edit_labels(rows, columns, state.get_widget_key(own))
+    show_caption(f"{count(offered.rows)} labelled rows, split {offered.split}. Click a class to change it.")
+    meant = {str(old): new for old, new in zip(edited["label"], edited["class"], strict=True)}
+    lacking = [old for old, new in meant.items() if pd.isna(new)]
+    if lacking:
+        show_caption(f"First choose a class for {', '.join(map(repr, lacking))}, or leave out the rows.")
+    rename = {old: "" if new == LEFT_OUT else str(new) for old, new in meant.items() if old not in lacking}
+    return replace(chosen, rename=rename), offered, not lacking

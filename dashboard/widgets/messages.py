@@ -33,12 +33,12 @@ def show_header(title: str, question: str, facts: Sequence[tuple[str, str]] = ()
     )
 
 
-def show_empty(title: str, text: str, button: str, page: str) -> None:
+def show_empty(title: str, text: str, button: str, page: str, **link: str) -> None:
     """Show what an empty page would contain, how to get it, and a button that leads there."""
     st.html(f'<div class="s-empty"><b>{escape(title)}</b><span>{escape(text)}</span></div>')
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button(button, type="primary", key="empty-action"):
-            state.open_page(page)
+            state.open_page(page, **link)
 
 
 def show_problem(title: str, text: str) -> None:

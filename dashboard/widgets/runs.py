@@ -111,6 +111,9 @@ def require_splits(record: RunRecord, title: str, question: str) -> list[str]:
     if record.status in ("queued", "running"):
         text = "Its metrics are measured when the training ends."
         show_empty("This run is still being trained", text, "Watch it learn", "train")
+    elif record.from_outside:
+        text = "Open its folder again and choose labelled data."
+        show_empty("This run has not been evaluated", text, "Open it with data", "models", more="Open a classifier")
     else:
         show_empty("This run has not been evaluated", describe_end(record), "Train a model", "train")
     st.stop()

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import random
 import re
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import pytest
 from browsing import open_page, see, settle, until, visit
 from first_screen import SIZES, TOP, count_first_screen, find_excess, make_link
 from playwright.sync_api import Locator, Page, expect
+from tiny_backbones import classifier
 
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.counter_examples import read_examples
@@ -230,6 +232,43 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     assert {(row["true"], row["predicted"]) for row in rows} == {("no", "yes")}
     hand.tell(f"researcher, {count} errors coded")
     assert hand.clicks - len(SMALL) - 2 <= 12 and complaints == [], "it took 17 clicks before"
+
+
+def test_somebody_opens_a_classifier_and_takes_coded_errors_to_label_studio(browser, first_server, newcomer, tmp_path):
+    """The classifier has random weights and the labels 0 and 1, the file no and yes."""
+    folder = classifier(tmp_path / "guest-bert", labels=2, id2label={0: "no", 1: "yes"})
+    page, complaints = visit(browser, first_server)
+    hand = Hand(page)
+    page.goto(f"{first_server}/models?more=Open+a+classifier")
+    arrive(page, "Models")
+    hand.enter("Its folder", str(folder))
+    see(page.get_by_role("button", name="Open", exact=True))
+    hand.clicks += 1  # the window of the system
+    file = {"name": "guests.csv", "mimeType": "text/csv", "buffer": write_reviews()}
+    page.locator("input[type=file]").set_input_files(file)
+    see(page.get_by_text("240 labelled rows, split all."))
+    hand.button("Open")
+    ways = page.get_by_role("button", name="See what it gets wrong")
+    expect(ways).to_be_visible(timeout=240_000)
+    settle(page)
+    hand.click(ways)
+    arrive(page, "Errors")
+    [record] = newcomer.list()
+    assert record.run == "guest-bert" and record.results["metrics"]["test"]["accuracy"] < 1
+    expect(page.locator(".reader .pane .top b")).to_have_text(re.compile(r"^1 of \d+$"))
+    hand.click(page.get_by_role("textbox", name="New code"))
+    hand.write("other domain")
+    hand.press("Enter")
+    codes = Codes(newcomer.folder, get_data_name(record))
+    until(page, lambda: len(codes.read_annotations().given) == 1)
+    settle(page)
+    hand.button("Files")
+    tasks = json.loads(save(hand, "Codes · Label Studio"))
+    [coded] = [task for task in tasks if task["annotations"]]
+    assert "other domain" in json.dumps(coded["annotations"]) and "guest" in json.dumps(coded["data"])
+    assert coded["predictions"][0]["model_version"] == "guest-bert" and len(tasks) > 1
+    hand.tell("somebody with a classifier")
+    assert hand.clicks <= 9 and complaints == []
 
 
 def test_somebody_studies_attention_across_pages(browser, first_server):

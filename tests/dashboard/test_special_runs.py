@@ -6,14 +6,15 @@ import shutil
 
 import pytest
 from named_words import write_conll
-from pages import opened, text_of, words
-from tiny_backbones import backbone
+from pages import opened, press, text_of, words
+from tiny_backbones import backbone, classifier
 from trained_runs import TINY, train_runs
 
+from core import api
 from core.error_analysis.predictions_table import read_table
 from core.runs.store import RunStore
 from core.text.text_pairs import SIGN
-from dashboard import access
+from dashboard import access, state
 from dashboard.screens import PAGES
 
 pytestmark = pytest.mark.slow  # trains three models first
@@ -40,7 +41,11 @@ def trained(tmp_path_factory, table, paired):
     common |= {"training.lr": 1e-3, "text.max_length": 12}
     own = {"tuned": {"model.attention.lexical": "add", "text.lexicon": "vader"}, "probe": {"training.frozen": 3}}
     encoders = {name: (table, "pretrained", common | more) for name, more in own.items()}
-    return train_runs(root, names=(write_conll(root / "names.conll", 80), "vanilla", tags), **encoders).folder
+    store = train_runs(root, names=(write_conll(root / "names.conll", 80), "vanilla", tags), **encoders)
+    folder = classifier(root / "guest", labels=2, id2label={0: "negative", 1: "positive"})
+    for name, data in (("opened", table), ("unread", "")):
+        api.open_classifier(folder, data=data, name=name, store=store)
+    return store.folder
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +90,22 @@ def test_errors_page_shows_both_texts_of_the_open_sentence(app, runs):
 @pytest.mark.parametrize("page", SAID)
 def test_pretrained_run_is_shown_on_each_page(app, runs, table, page):
     assert SAID[page] in text_of(opened(app, page, run="tuned", data=str(table), view="run"))
+
+
+@pytest.mark.parametrize("page", [*OF_PAIRS, "attention", "models"])
+def test_each_page_shows_an_opened_classifier(app, runs, page):
+    shown = text_of(opened(app, page, run="opened", view="run", text="good film, not bad", more="all"))
+    expected = {**SAID, "performance": "n = 80", "models": "Open a classifier", "train": ""}
+    assert expected.get(page, "") in shown and "This page cannot continue" not in shown
+
+
+@pytest.mark.parametrize("page", ["sentence", "steps", "behave", "performance", "errors", "embeddings"])
+def test_without_data_an_opened_classifier_reads_sentences(app, runs, page):
+    shown = opened(app, page, run="unread", text="good film, not bad", more="all")
+    assert ("This run has not been evaluated" in words(shown)) == (page in ("performance", "errors", "embeddings"))
+    if page == "errors":
+        press(shown, "empty-action")
+        assert shown.text_input(key=state.CLASSIFIER)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ CHOICES: dict[str, list[Any]] = {
     "head.kernels": ["", "2,3,5,7", "3"],
     "head.attention_heads": [0, 2],
     "head.dense": [0, 8],
+    "head.activation": ["relu-norm", "tanh"],
 }
 
 

@@ -38,6 +38,25 @@ def backbone(folder: Path, family: str = "bert", seed: int = 0) -> Path:
     return folder
 
 
+def classifier(folder: Path, family: str = "bert", labels: int = 3, seed: int = 0, **settings: Any) -> Path:
+    """A folder of a fine-tuned classifier, as transformers saves one, with random weights and its tokenizer."""
+    import torch
+    import transformers
+
+    pipeline, roberta = byte_pairs() if "roberta" in family else word_pieces(), "roberta" in family
+    first, last, pad, unknown = ("<s>", "</s>", "<pad>", "<unk>") if roberta else ("[CLS]", "[SEP]", "[PAD]", "[UNK]")
+    ends = [(name, pipeline.token_to_id(name)) for name in (first, last)]
+    pipeline.post_processor = hf.processors.TemplateProcessing(single=f"{first} $A {last}", special_tokens=ends)
+    sizes = {**OWN.get(family, SIZES), "vocab_size": pipeline.get_vocab_size(), "num_labels": labels}
+    sizes |= {"max_position_embeddings": PLACES + 2 if roberta else PLACES}
+    torch.manual_seed(seed)
+    config = transformers.AutoConfig.for_model(family, initializer_range=0.3, **{**sizes, **settings})
+    transformers.AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+    named = {"cls_token": first, "sep_token": last, "pad_token": pad, "unk_token": unknown}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=pipeline, **named).save_pretrained(folder)
+    return folder
+
+
 def hollow_backbone(folder: Path, **settings: Any) -> Path:
     """A folder like a backbone, but without weights."""
     folder.mkdir(parents=True)

@@ -24,11 +24,11 @@ from core.api.evaluation import behave as behave, compare as compare
 from core.api.machine import doctor as doctor
 from core.api.models import backbones_check as backbones_check, backbones_convert as backbones_convert
 from core.api.models import backbones_list as backbones_list, presets as presets
-from core.api.models import presets_show as presets_show
+from core.api.models import open_classifier as open_classifier, presets_show as presets_show
 from core.api.papers import reproduce as reproduce
 from core.api.prediction import pair as pair
-from core.api.public_classes import Run as Run, Runs as Runs, Sentence as Sentence, pretrain as pretrain, run as run
-from core.api.public_classes import runs as runs, train as train
+from core.api.public_classes import Run as Run, Runs as Runs, Sentence as Sentence, WrappedFunction as WrappedFunction
+from core.api.public_classes import pretrain as pretrain, run as run, runs as runs, train as train, wrap as wrap
 from core.api.runs import runs_import as runs_import, sweep as sweep, sweeps_cancel as sweeps_cancel
 from core.api.runs import sweeps_list as sweeps_list, sweeps_remove as sweeps_remove, sweeps_show as sweeps_show
 from core.api.exhibits import lesson as lesson, talks_add as talks_add, talks_list as talks_list

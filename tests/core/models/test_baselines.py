@@ -16,7 +16,7 @@ from core.models.head import Head
 from core.models.presets import PRESETS
 from core.models.trace import Batch, Intervention
 
-BASELINES = [family for family in READS if family != "pretrained"]
+BASELINES = [family for family in READS if family not in ("pretrained", "function")]
 STATES, KERNELS, CHANNELS = 6, (3, 4, 5), 7
 CNN = {"family": "cnn", "head": HeadConfig(kernels="3,4,5", channels=100)}
 

@@ -21,6 +21,7 @@ def built(config: ModelConfig, vocabulary: int, classes: int) -> int:
 FURTHER = {
     "two layers of LSTM": ("bilstm", {"model.layers": 2, "model.head.dense": 32}),
     "CNN with a dense layer": ("cnn", {"model.head.dense": 32, "model.head.one_logit": True}),
+    "dense layer with tanh": ("inceptive-16", {"model.head.activation": "tanh"}),
     "one logit": ("inceptive-16", {"model.head.one_logit": True}),
 }
 
@@ -169,7 +170,8 @@ PIECES = {
     r"s\,": lambda c: c.attention.learn_strength,
     "C_{": lambda c: bool(c.head.kernels),
     r"\operatorname{Attention}": lambda c: c.head.attention_heads > 0,
-    r"\operatorname{LayerNorm}": lambda c: c.head.dense > 0,
+    r"\operatorname{LayerNorm}": lambda c: c.head.dense > 0 and c.head.activation == "relu-norm",
+    r"\operatorname{tanh}": lambda c: c.head.activation == "tanh",
     r"p^{\sin}": lambda c: c.position != "none",
 }
 

@@ -5,8 +5,11 @@ from functools import partial
 import pages
 import pytest
 from pages import press, words
+from tiny_backbones import classifier
 
+from core.api.models import ClassifierOpening
 from core.models.presets import PRESETS
+from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.model_plan import ALL
 
@@ -74,3 +77,26 @@ def test_backbones_of_a_paper_show_missing_files_but_no_server_folder(opened, tm
     app = opened()
     app.selectbox(key=state.PAPER).set_value(ALL).run()
     assert len(table(app, "Pretrained encoders")) == 15
+
+
+def test_a_classifier_is_opened_from_a_folder_that_the_visitor_may_read(opened, runs, tmp_path, monkeypatch):
+    monkeypatch.setattr("dashboard.access.is_local", lambda: False)
+    monkeypatch.setattr(ClassifierOpening, "start", ClassifierOpening.compute)  # in this process
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path / "shared"))
+    app, folder = opened(), classifier(tmp_path / "shared" / "tiny", labels=2)
+    classifier(tmp_path / "private")
+    for name in ("private", "gone"):
+        app.text_input(key=state.CLASSIFIER).set_value(str(tmp_path / name)).run()
+        assert "This classifier cannot be opened" in words(app) and "no file that may be opened" in words(app)
+        assert not [button for button in app.button if button.key == "open-classifier"]
+    film = tmp_path / "shared" / "films.csv"
+    film.write_text("text,label\n" + "good film,LABEL_1\nawful film,-1\n" * 3)
+    app.session_state["classifier-data"] = str(film)
+    app.text_input(key=state.CLASSIFIER).set_value(str(folder)).run()
+    assert app.button(key="open-classifier").disabled and "First choose a class for &#x27;-1&#x27;" in words(app)
+    film.write_text("text,label\n" + "good film,LABEL_1\nawful film,label_0\n" * 3)
+    assert not app.run().button(key="open-classifier").disabled
+    assert "tiny is opened" in words(press(app, "open-classifier"))
+    assert RunStore(runs).read("tiny").results["metrics"]["test"]["accuracy"] in (0, 0.5, 1)
+    press(app, "errors-opened")
+    assert app.session_state[state.RUN] == "tiny"
