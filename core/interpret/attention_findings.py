@@ -198,8 +198,8 @@ def describe_words(found: Row) -> str:
 def describe_demos(found: Row) -> str:
     """Say in how many short sentences one part decides the answer, and in which one most clearly."""
     own = found["demos"]
-    of = f"{count(own['decided']) if own['decided'] else 'none'} of {count(own['texts'])} short sentences"
-    return " ".join([f"A single part decides the answer in {of}.", *map(describe_demo, own["rows"][:1])])
+    said = f"A single part decides the answer in {count(own['decided'])} of {count(own['texts'])} short sentences."
+    return " ".join([said, *map(describe_demo, own["rows"][:1])])
 
 
 def describe_demo(row: Row) -> str:

@@ -238,18 +238,15 @@ def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda wha
             seen[decisive[row]] += 1
     demos = []
     for *_, row in sorted(order)[:DEMOS]:
-        part, edit, after = parts[decisive[row]], edits[decisive[row]], changed[decisive[row]][row]
+        best, answer = decisive[row], answers[row]
+        part, edit, after = parts[best], edits[best], changed[best][row]
         what = loaded.edit_all(edit).edits.describe_changes() if edit else f"gates of layer {part.layer} open"
         places = range(model.first + 1, model.first + 1 + int(reader.tokens.lengths[row]))
-        demos.append(
-            {
-                **{"text": reader.texts[row], "label": classes[int(reader.labels[row])]},
-                **{"answer": classes[answers[row]], "probability": float(trained[row].max())},
-                **{"edit": edit or ",".join(f"g{part.layer}.{place}:1" for place in places), "what": what},
-                **{"kind": part.kind, "after": classes[after.argmax()], "probability_after": float(after.max())},
-                "others": min(float(each[row, answers[row]]) for each in changed if each is not changed[decisive[row]]),
-            }
-        )
+        others = min(float(each[row, answer]) for place, each in enumerate(changed) if place != best)
+        demo = {"text": reader.texts[row], "label": classes[int(reader.labels[row])], "kind": part.kind}
+        demo |= {"edit": edit or ",".join(f"g{part.layer}.{place}:1" for place in places), "what": what}
+        demo |= {"answer": classes[answer], "probability": float(trained[row].max()), "others": others}
+        demos.append(demo | {"after": classes[after.argmax()], "probability_after": float(after.max())})
     return {**about, "decided": len(order), "rows": demos}
 
 

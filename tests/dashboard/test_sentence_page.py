@@ -17,9 +17,11 @@ from core.interpret.ablation import silence_parts
 from core.interpret.attribution import explain_text
 from core.interpret.sentence_inspection import inspect_text
 from core.models.trace import Intervention
+from core.runs.attention_files import DemoSentences
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
+from dashboard.figures.results import SENTENCE
 
 pytestmark = pytest.mark.slow
 
@@ -194,6 +196,28 @@ def test_sections_below_the_bench_are_drawn_if_they_are_open(app, runs, text):
         return
     assert ("flip-start" in [each.key for each in app.button]) == bool(text)
     assert ("Replace one word:" in markup(app)) == bool(text)
+
+
+def test_sentences_that_one_part_decides_are_offered_and_the_first_is_the_default(app, runs):
+    pages.opened(app, "sentence", run="finished")
+    assert "demos" in [each.key for each in app.button] and app.text_input(key=state.TEXT).value == SENTENCE
+    told = {"text": "good film", "edit": "h2.1", "what": "head 1 of layer 2 off"}
+    rows = [told, {**told, "text": "bad plot", "edit": "l1c1:0", "what": "λ₁ of layer 1 = 0.00"}]
+    job = DemoSentences.from_run(RunStore(runs), "finished", "test")
+    job.write({"rows": rows}, 0.0)
+    app.query_params.clear()
+    app.session_state[state.TEXT] = None
+    pages.opened(app, "sentence", run="finished")
+    assert app.text_input(key=state.TEXT).value == "good film" and link(app) == ""
+    (menu,) = (each for each in app.selectbox if str(each.key).startswith("demo"))
+    assert menu.options == ["head 1 of layer 2 off: good film", "λ₁ of layer 1 = 0.00: bad plot"]
+    menu.select_index(1).run()
+    assert app.text_input(key=state.TEXT).value == "bad plot" and link(app) == "l1c1:0"
+    assert levers(app)["changed"] == "λ₁ of layer 1 = 0.00"
+    assert [each.value for each in app.selectbox if str(each.key).startswith("demo")] == [None]
+    job.write({"rows": []}, 0.0)
+    pages.opened(app, "sentence", run="finished", text=TEXT)
+    assert not [each for each in (*app.selectbox, *app.button) if str(each.key).startswith("demo")]
 
 
 def pins(app) -> list[str]:

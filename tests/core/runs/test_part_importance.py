@@ -160,7 +160,7 @@ def test_a_run_in_which_no_part_decides_says_so(store, run):
     found = find_demos(loaded, given)
     assert (found["split"], found["texts"], found["parts"]) == ("test", 12, len({*list_silencings(loaded.model)}) // 2)
     assert (found["decided"], found["rows"]) == (0, [])
-    assert describe_demos({"demos": found}) == "A single part decides the answer in none of 12 short sentences."
+    assert describe_demos({"demos": found}) == "A single part decides the answer in 0 of 12 short sentences."
 
 
 def test_log_loss_is_that_of_the_true_labels():
