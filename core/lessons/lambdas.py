@@ -81,7 +81,7 @@ def build_content(store: RunStore) -> LessonContent:
     begin, start = (number(next(iter(course["lines"].values()))[0], 2) for course in (free, falling))
     told, least_told, none_told, late_told = map(_write_changes, (n, least, none, late))
     shown = _read_sentence(store)
-    flips = [name for name, line in zip(RUNS.values(), shown["positive"], strict=True) if _flips(line)]
+    flips = [name for name, line in zip(RUNS.values(), shown["positive"], strict=True) if _has_flipped(line)]
     ask = "With every λ at 0, how many of 100 answers change?"
     return LessonContent(
         options=OPTIONS,
@@ -149,7 +149,7 @@ def _count_of_hundred(course: Mapping[str, Any], what: str = ZERO) -> int:
     return round(100 * course["changed"][what] / course["texts"])
 
 
-def _flips(line: list[float]) -> bool:
+def _has_flipped(line: list[float]) -> bool:
     """Return whether the answer with every λ at 0 is another one than as trained."""
     return (line[0] >= 0.5) != (line[FACTORS.index(1)] >= 0.5)
 
@@ -161,7 +161,7 @@ def _read_sentence(store: RunStore) -> dict[str, Any]:
     for row in DemoSentences.from_run(store, FREE_RUN).read_or_compute()[0]["rows"]:
         told = [each.predict([row["text"]] * len(FACTORS), intervene=change).probabilities[:, 1] for each in loaded]
         lines = [[round(float(value), 3) for value in line] for line in told]
-        if row["edit"].startswith("l") and _flips(lines[0]):
+        if row["edit"].startswith("l") and _has_flipped(lines[0]):
             named = {"text": row["text"], "label": row["label"], "classes": loaded[0].record.classes}
             return {**named, "names": list(RUNS.values()), "factors": FACTORS, "positive": lines}
     raise NotAvailable(f"no sentence of {FREE_RUN} hangs on λ; this lesson needs one")
