@@ -134,10 +134,7 @@ def build_content(store: RunStore) -> LessonContent:
             f"{', '.join(flips)}." if flips else "In none.",
             f"{none} of 100. Training switched the maps off: moving is not mattering.",
         ),
-        ways=(
-            WayOn("Open it, every λ at 0", "sentence", {"run": FREE_RUN, "text": shown["text"], "edit": "l:0"}),
-            WayOn("See this λ learn", "lambdas", {"run": FREE_RUN}),
-        ),
+        ways=[WayOn("Open it, every λ at 0", "sentence", {"run": FREE_RUN, "text": shown["text"], "edit": "l:0"})],
     )
 
 

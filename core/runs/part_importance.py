@@ -203,7 +203,7 @@ def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda wha
     """Find short sentences whose answer one part of the model decides, of each part the clearest first.
 
     Without the part another class is most probable, clearly before and after; without any other part none is. A run
-    with several labels per text has no such sentence. InputError: the model has no attention.
+    with several labels per text has no such sentence. The model has attention.
 
     Returns:
         `texts` (short ones), `split`, `parts` (how many were tried), `decided` (texts); of some, `rows`: `text`,
@@ -211,9 +211,7 @@ def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda wha
         (the answer without it), `probability_after`, and `others`: the least probability of the trained answer without
         any other part.
     """
-    model, classes = loaded.model, loaded.record.classes
-    if not isinstance(model, EncoderClassifier):
-        raise InputError(f"run '{loaded.record.run}' has no attention, so nothing can be switched off")
+    model, classes = cast(EncoderClassifier, loaded.model), loaded.record.classes
     parts = [each for each in list_silencings(model) if each.how != "mean"]
     short = (given.rows["text"].str.split().str.len() <= SHORT) & (loaded.record.task == "single")
     rows = given.rows[short].reset_index(drop=True)
@@ -242,7 +240,7 @@ def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda wha
         part, edit, after = parts[best], edits[best], changed[best][row]
         what = loaded.edit_all(edit).edits.describe_changes() if edit else f"gates of layer {part.layer} open"
         places = range(model.first + 1, model.first + 1 + int(reader.tokens.lengths[row]))
-        others = min(float(each[row, answer]) for place, each in enumerate(changed) if place != best)
+        others = min([float(each[row, answer]) for at, each in enumerate(changed) if at != best], default=1.0)
         demo = {"text": reader.texts[row], "label": classes[int(reader.labels[row])], "kind": part.kind}
         demo |= {"edit": edit or ",".join(f"g{part.layer}.{place}:1" for place in places), "what": what}
         demo |= {"answer": classes[answer], "probability": float(trained[row].max()), "others": others}

@@ -171,10 +171,8 @@ def test_lambda_is_moved_and_two_models_are_compared(browser, server, contents):
     press(page, "ArrowRight")
     assert said(page) == "As trained. Slide every λ to 0." and fits(page)
     page.get_by_role("slider", name="every λ ×").fill("0")
-    positive = [line[0] >= 0.5 for line in figure["sentence"]["positive"]]
-    trained = [line[10] >= 0.5 for line in figure["sentence"]["positive"]]
-    flips = sum(now != before for now, before in zip(positive, trained, strict=True))
-    assert said(page) == f"Every λ × 0.0: {flips} of 3 answers flip{'s' if flips == 1 else ''}." and fits(page)
+    flips = sum((line[0] >= 0.5) != (line[10] >= 0.5) for line in figure["sentence"]["positive"])
+    assert said(page) == f"Every λ × 0.0: {flips} of 3 answers flip{'s' * (flips == 1)}." and fits(page)
     until(page, lambda: "set=0" in page.url)
     page.locator("footer .go").click()
     assert page.locator(".page .changed").count() == 0, "nothing is shown yet"

@@ -36,9 +36,6 @@ def test_changed_answers_are_those_of_the_edit_in_the_starter(content, name, run
     assert shown["zero"] == round(100 * single["changed"] / single["rows"])
     final = [value for layer in loaded.record.results["lambda"] for value in layer]
     assert len(shown["lines"]) == len(final) and shown["steps"][0] == 0
-    assert shown["moved"] == pytest.approx(
-        max(abs(value - line[0]) for line in shown["lines"].values() for value in line)
-    )
 
 
 def test_what_the_lesson_says_is_true_of_the_starters_and_the_recorded_trainings(content):
@@ -47,10 +44,7 @@ def test_what_the_lesson_says_is_true_of_the_starters_and_the_recorded_trainings
     assert (
         falling["moved"] > 0.2 and falling["zero"] <= 2 and max(line[-1] for line in falling["lines"].values()) < 0.05
     )
-    assert [content.questions[turn].choices[content.questions[turn].right].label for turn in (0, 1)] == [
-        "8 to 20 of 100",
-        "0 to 2 of 100",
-    ]
+    assert [each.choices[each.right].label for each in content.questions] == ["8 to 20 of 100", "0 to 2 of 100"]
     longer = json.loads(FILE.read_text())["longer"]
     assert longer["moved"] > 0.5 and longer["changed"]["every λ at 0"] < 0.06 * longer["texts"]
     assert longer["changed"]["all heads off"] > 0.3 * longer["texts"], "the first map does the work, not none"
@@ -58,9 +52,8 @@ def test_what_the_lesson_says_is_true_of_the_starters_and_the_recorded_trainings
 
 def test_the_sentence_flips_with_every_lambda_at_zero_and_lines_are_predictions(content):
     shown = content.figure["sentence"]
-    assert shown["positive"][0][0] < 0.5 < shown["positive"][0][FACTORS.index(1)] or (
-        shown["positive"][0][0] > 0.5 > shown["positive"][0][FACTORS.index(1)]
-    )
+    zero, trained = (shown["positive"][0][FACTORS.index(factor)] for factor in (0, 1))
+    assert (zero >= 0.5) != (trained >= 0.5)
     for run, line in zip(RUNS, shown["positive"], strict=True):
         loaded = load_run(RunStore(STARTERS), run)
         for place in (0, 7, 20):

@@ -10,7 +10,7 @@ import pytest
 from core import api
 from core.config import compose
 from core.exceptions import InputError
-from core.interpret.attention_findings import describe_demos, describe_effects
+from core.interpret.attention_findings import describe_effects
 from core.models.trace import Intervention
 from core.runs import attention_files, part_importance
 from core.runs.attention_files import AttentionMaps, DemoSentences, PartEffects, PartImportance, WordEffects
@@ -154,15 +154,6 @@ def test_a_demo_sentence_is_decided_by_one_part_in_a_loop_of_single_edits(starte
         assert row["others"] > 0.5 and loaded.inspect(row["text"]).label == row["answer"]
 
 
-def test_a_run_in_which_no_part_decides_says_so(store, run):
-    loaded = load_run(store, run)
-    given = read_evaluation_data(loaded.record, DataRequest(split="test"))
-    found = find_demos(loaded, given)
-    assert (found["split"], found["texts"], found["parts"]) == ("test", 12, len({*list_silencings(loaded.model)}) // 2)
-    assert (found["decided"], found["rows"]) == (0, [])
-    assert describe_demos({"demos": found}) == "A single part decides the answer in 0 of 12 short sentences."
-
-
 def test_log_loss_is_that_of_the_true_labels():
     chances = np.array([[0.25, 0.75], [0.5, 0.5]])
     assert compute_losses(np.array([1, 0]), chances).tolist() == pytest.approx((-np.log([0.75, 0.5])).tolist())
@@ -202,6 +193,8 @@ def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
     assert all({"value", "interval"} <= row.keys() for row in (*found["entropy"], *found["mass"], *found["distance"]))
     assert all("untrained" in row["control"] for row in found["entropy"])
     assert (found["texts"], found["importance"]["texts"], found["split"]) == (12, 12, "test")
+    assert (found["demos"]["texts"], found["demos"]["decided"], found["demos"]["rows"]) == (12, 0, [])
+    assert found["findings"]["demos"] == "A single part decides the answer in 0 of 12 short sentences."
     assert found["words"]["texts"] == 12 and {row["class"] for row in found["words"]["rows"]} == {
         "negative",
         "positive",
