@@ -205,7 +205,7 @@ def _make_source(page: str, record: RunRecord, values: Values) -> Source:
     """Build the data source of an exhibit from the parameters of its link, as its page does."""
     text, edits = str(values.get(state.TEXT, "")), UNCHANGED
     if page in ("sentence", "steps"):
-        text = text or choose_default_text(record)
+        text = text or choose_default_text(record, data.read_demos(record))
         if edit := str(values.get(state.EDIT, "")):
             edits = data.load_model(record.run).parse_edits(text, edit)
     splits = data.list_splits(record.run)

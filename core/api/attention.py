@@ -7,7 +7,7 @@ from core.api.printing import say, tabulate, write_ends, write_p
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.formatting import count, signed
-from core.interpret.attention_findings import SECTIONS, iterate_findings, name_silenced
+from core.interpret.attention_findings import SECTIONS, describe_demo, iterate_findings, name_silenced
 from core.runs import attention_files
 from core.runs.store import RunStore
 
@@ -27,15 +27,16 @@ def attend(
 ) -> dict[str, Any]:
     """Measure what attention does over a whole split, and what each part of the model is needed for.
 
-    Four steps, each stored with the run: the maps of each text; the importance of parts, which predicts the texts
-    again with each part silenced; words, by the effect of deleting them; and effects, with all parts of a kind changed
-    together, such as every λ at 0. Layers and heads count from 1, components from 0, as in --edit. To replace a word in
-    all texts: sentiscope errors RUN --replace OLD=NEW.
+    Five steps, each stored with the run: the maps of each text; the importance of parts, which predicts the texts
+    again with each part silenced; words, by the effect of deleting them; effects, with all parts of a kind changed
+    together, such as every λ at 0; and demos, short sentences whose answer one part decides. Layers and heads count
+    from 1, components from 0, as in --edit. To replace a word in all texts: sentiscope errors RUN --replace OLD=NEW.
 
     Args:
-        limit: The number of texts, a stratified sample with seed 0; the steps after the maps read 300 of them at most.
+        limit: The number of texts, a stratified sample with seed 0; importance and words read 300 of them at most,
+            demos up to 5,000.
         against: A run to compare the deviation of attention with, on the same texts.
-        only: One step: maps, importance, words or effects; default: all.
+        only: One step: maps, importance, words, effects or demos; default: all.
         each_map: Also silence each component in each head.
 
     Returns:
@@ -45,7 +46,7 @@ def attend(
         and, where there is one, `control`; `deviation` with `against`: the difference from the other run; `examples`:
         texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`;
         `words`: `texts` and `rows` as of `core.interpret.word_effects.measure_words`; `effects`: as
-        `core.runs.part_importance.measure_effects`. A step that was left out is None.
+        `core.runs.part_importance.measure_effects`; `demos`: as `find_demos` there. A step that was left out is None.
     """
     store = store or RunStore()
     if only not in ("", *attention_files.STEPS):
@@ -59,7 +60,7 @@ def attend(
         if against:
             other = _read_maps(store, against, split, limit, on_progress)
             maps = {**maps, "deviation": attention_files.compare_deviation(maps, other)}
-    for analysis in (attention_files.PartImportance, attention_files.WordEffects, attention_files.PartEffects):
+    for analysis in attention_files.AFTER_MAPS:
         if only in ("", analysis.name):
             mapped = each_map and analysis.name == attention_files.IMPORTANCE
             here = analysis.from_run(store, run, split, limit, each_map=mapped)
@@ -91,9 +92,12 @@ def print_attend(result: dict[str, Any]) -> None:
     read += [f"{plural(importance['texts'], 'text')} with parts silenced"] if importance else []
     read += [f"{plural(result['words']['texts'], 'text')} without each word"] if result["words"] else []
     read += [f"{plural(result['effects']['texts'], 'text')} with parts of a kind changed"] if result["effects"] else []
+    read += [f"{plural(result['demos']['texts'], 'short text')} without each part"] if result["demos"] else []
     say(f"{result['run']}, {result['split']}: {'; '.join(read)}, 95 % intervals over texts")
     for name, sentence in result["findings"].items():
         say(sentence, head=f"{name}: ")
+    for row in result["demos"]["rows"][1:] if result["demos"] else ():
+        say(describe_demo(row))
     if result["words"]:
         for name in dict.fromkeys(row["class"] for row in result["words"]["rows"]):
             tabulate([row for row in result["words"]["rows"] if row["class"] == name][:PRINTED], WORD_COLUMNS, name)

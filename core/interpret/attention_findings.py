@@ -184,6 +184,19 @@ def describe_words(found: Row) -> str:
     return f"Words with the largest mean effect on log-odds: {', '.join(named)}." if best else "No word has an effect."
 
 
+def describe_demos(found: Row) -> str:
+    """Say in how many short sentences one part decides the answer, and in which one most clearly."""
+    own = found["demos"]
+    said = f"A single part decides the answer in {count(own['decided'])} of {count(own['texts'])} short sentences."
+    return " ".join([said, *map(describe_demo, own["rows"][:1])])
+
+
+def describe_demo(row: Row) -> str:
+    """Return a sentence that one part decides, with its answer as trained and after the edit."""
+    before, after = row["probability"], row["probability_after"]
+    return f"“{row['text']}” {row['answer']} {number(before, 2)}, with {row['what']} {row['after']} {number(after, 2)}."
+
+
 SECTIONS: dict[str, Callable[[Row], str]] = {
     "entropy": describe_entropy,
     "mass": describe_mass,
@@ -195,6 +208,7 @@ SECTIONS: dict[str, Callable[[Row], str]] = {
     "importance": describe_importance,
     "words": describe_words,
     "effects": describe_effects,
+    "demos": describe_demos,
 }
 
 

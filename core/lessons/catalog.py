@@ -13,14 +13,15 @@ from core.fingerprint import get_file_version, hash_value
 from core.lessons.accuracy import ACCURACY
 from core.lessons.data import DATA
 from core.lessons.heads import HEADS
+from core.lessons.lambdas import LAMBDA
 from core.lessons.lesson import Lesson
 from core.lessons.tfidf import TFIDF
 from core.lessons.trust import TRUST
 from core.lessons.word import WORD
-from core.runs.record import EVALUATION, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
+from core.runs.record import EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, list_starters
 
-LESSONS: dict[str, Lesson] = {lesson.name: lesson for lesson in (DATA, WORD, HEADS, ACCURACY, TRUST, TFIDF)}
+LESSONS: dict[str, Lesson] = {lesson.name: lesson for lesson in (DATA, WORD, HEADS, ACCURACY, TRUST, TFIDF, LAMBDA)}
 """By the name in links, in the order of the page Lessons."""
 
 
@@ -39,7 +40,7 @@ def find_next(name: str) -> Lesson | None:
 
 
 MOST_BYTES = 20_000_000  # of all lessons in the cache
-FILES = (RECORD, TOKENIZER, WEIGHTS, f"{EVALUATION}/*/{METRICS}", f"{EVALUATION}/*/{PREDICTIONS}")
+FILES = (RECORD, TOKENIZER, WEIGHTS, f"{EVALUATION}/*/{METRICS}", f"{EVALUATION}/*/{PREDICTIONS}", HISTORY)
 
 
 def get_version(name: str) -> str:

@@ -150,7 +150,7 @@ def _write_link(name: str) -> dict[str, str | Sequence[str]]:
 DATA = Lesson(
     "data",
     "What does a model learn from?",
-    "With few sentences it learns them by heart. For “not” it needs many.",
+    "Few sentences are learned by heart. For “not” it needs many.",
     15,
     "live training",
     plan=(

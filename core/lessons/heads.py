@@ -272,7 +272,7 @@ def _draw_small() -> list[SmallShape]:
 HEADS = Lesson(
     "heads",
     "What does one head do?",
-    "One switch can flip an answer. A dark map need not matter.",
+    "One can decide. A dark map need not matter.",
     10,
     "",
     plan=(

@@ -115,7 +115,7 @@ def _draw_small() -> list[SmallShape]:
 TFIDF = Lesson(
     "tfidf",
     "What can TF-IDF not see?",
-    "Same words in another order: a model that counts words gives the same answer.",
+    "It counts words and cannot see their order.",
     10,
     "",
     plan=(

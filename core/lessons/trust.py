@@ -203,7 +203,7 @@ def _describe_sentence(sentence: _TestedSentence) -> dict[str, Any]:
 TRUST = Lesson(
     "trust",
     "Can you trust an explanation?",
-    "Remove the words that it names. If the answer stays, it named the wrong ones.",
+    "Remove the words that it names. Does the answer stay?",
     15,
     "",
     plan=(

@@ -207,7 +207,7 @@ def _write_choices(sentence: _WordEffects, classes: Sequence[str]) -> list[Lesso
 WORD = lesson.Lesson(
     "word",
     "Which word decides?",
-    "One word can flip an answer. It need not be the word with most attention.",
+    "It need not be the word with most attention.",
     10,
     "",
     plan=(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
+from core.formatting import count
 from core.models.capabilities import list_capabilities
 from core.runs.background_jobs import Analysis, Offer, Tell, locate_folder
 from core.runs.faithfulness_files import hash_weights
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 FOLDER = "attention"
 LIMIT, MOST = 500, 5000  # texts by default, and at most
 SILENCED = 300  # texts of importance and words, at most
-MAPS, IMPORTANCE, WORDS, EFFECTS = STEPS = "maps", "importance", "words", "effects"
+MAPS, IMPORTANCE, WORDS, EFFECTS, DEMOS = STEPS = "maps", "importance", "words", "effects", "demos"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class AttentionAnalysis(Analysis[dict[str, Any]]):
         refuse_tagged(record)
         if "maps" not in list_capabilities(record.config.model):
             raise InputError(f"run '{run}' ({record.preset}) has no attention; choose a run of an encoder")
-        limit = limit if cls.name in (MAPS, EFFECTS) else min(limit, SILENCED)
+        limit = {MAPS: limit, EFFECTS: limit, DEMOS: MOST}.get(cls.name, min(limit, SILENCED))
         weights = hash_weights(str(folder / WEIGHTS), get_file_version(folder / WEIGHTS))
         about = {"version": cls.VERSION, "name": cls.name, "weights": weights, "answering": record.answering}
         about |= {"data": record.data_fingerprint, "config": record.config.data, "split": split, "limit": limit}
@@ -151,6 +152,28 @@ class PartEffects(AttentionAnalysis):
         from core.runs.part_importance import measure_effects
 
         return measure_effects(loaded, given, tell)
+
+
+@dataclass(frozen=True)
+class DemoSentences(AttentionAnalysis):
+    """Short sentences of a split whose answer one part of a run decides; `limit` is always the most."""
+
+    name = DEMOS
+    offer = Offer(
+        "Find sentences that one part decides",
+        "Silencing one part at a time",
+        "The sentences could not be found",
+        f"Predicts up to {count(MOST)} short texts without each part. Takes up to a minute; the result is stored.",
+    )
+
+    def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:
+        from core.runs.part_importance import find_demos
+
+        return find_demos(loaded, given, tell)
+
+
+AFTER_MAPS: tuple[type[AttentionAnalysis], ...] = (PartImportance, WordEffects, PartEffects, DemoSentences)
+"""The steps after the maps, in their order."""
 
 
 def compare_deviation(found: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:

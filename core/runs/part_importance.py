@@ -1,5 +1,9 @@
-"""Importance of model parts over a split: accuracy and log-loss without a head, component, gate or lexical term."""
+"""Importance of model parts over a split: accuracy and log-loss without a head, component, gate or lexical term.
 
+Also the sentences of the split whose answer one part decides.
+"""
+
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -25,6 +29,8 @@ SEED = 0
 COMMON = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)  # factors on all λ
 EACH = (0.0, 0.5, 1.0, 1.5, 2.0)  # factors on one λ
 SMALLEST = 1e-12  # probability in a logarithm, at least
+SHORT, DEMOS = 12, 6  # words of a short sentence, and demo sentences, at most
+CLEAR, SINGLE = 0.3, 0.05  # lead of a clear answer over the next class, and of the answer without any other part
 
 
 @dataclass(frozen=True)
@@ -190,6 +196,70 @@ def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambd
         "effects": rows,
         "trapped": [{"layer": layer + 1, "component": i} for layer, i in model.find_trapped_lambdas()],
     }
+
+
+def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda what, share: None) -> dict[str, Any]:
+    """Find short sentences whose answer one part of the model decides, of each part the clearest first.
+
+    Without the part another class is most probable, clearly before and after; without any other part none is. A run
+    with several labels per text has no such sentence. The model has attention.
+
+    Returns:
+        `texts` (short ones), `split`, `parts` (how many were tried), `decided` (texts); of some, `rows`: `text`,
+        `label`, `answer`, `probability` as trained, the part as an `edit`, in words (`what`) and by `kind`, `after`
+        (the answer without it), `probability_after`, and `others`: the least probability of the trained answer without
+        any other part.
+    """
+    model, classes = cast(EncoderClassifier, loaded.model), loaded.record.classes
+    parts = [each for each in list_silencings(model) if each.how != "mean"]
+    short = (given.rows["text"].str.split().str.len() <= SHORT) & (loaded.record.task == "single")
+    rows = given.rows[short].reset_index(drop=True)
+    about = {"texts": len(rows), "split": given.split, "parts": len(parts)}
+    if rows.empty:
+        return {**about, "decided": 0, "rows": []}
+    reader, every = _SplitScorer(loaded, replace(given, rows=rows)), np.arange(len(rows))
+    edits = [_write_edit(model, each) for each in parts]
+    trained, changed = reader.predict(None).probabilities, list[np.ndarray]()
+    answers = trained.argmax(1)
+    for number, (each, edit) in enumerate(zip(parts, edits, strict=True)):
+        tell(f"without {each.part}", number / len(parts))
+        change = loaded.edit_all(edit).edits.to_intervention() if edit else reader.spread_gates([each.layer - 1], 1.0)
+        changed.append(reader.predict(change).probabilities)
+    leads = np.stack([_measure_lead(each, answers) for each in changed])  # (parts, n)
+    decisive, clear = leads.argmin(0), np.minimum(_measure_lead(trained, answers), -leads.min(0))
+    leads[decisive, every] = 1  # from here on of the other parts
+    scores, seen, order = np.minimum(clear, leads.min(0)), Counter[int](), list[tuple[int, bool, float, int]]()
+    for row in np.argsort(-scores, kind="stable")[: np.count_nonzero(scores >= SINGLE)].tolist():
+        if clear[row] >= CLEAR:
+            order.append((seen[decisive[row]], parts[decisive[row]].kind == "head", -scores[row], row))
+            seen[decisive[row]] += 1
+    demos = []
+    for *_, row in sorted(order)[:DEMOS]:
+        best, answer = decisive[row], answers[row]
+        part, edit, after = parts[best], edits[best], changed[best][row]
+        what = loaded.edit_all(edit).edits.describe_changes() if edit else f"gates of layer {part.layer} open"
+        places = range(model.first + 1, model.first + 1 + int(reader.tokens.lengths[row]))
+        others = min([float(each[row, answer]) for at, each in enumerate(changed) if at != best], default=1.0)
+        demo = {"text": reader.texts[row], "label": classes[int(reader.labels[row])], "kind": part.kind}
+        demo |= {"edit": edit or ",".join(f"g{part.layer}.{place}:1" for place in places), "what": what}
+        demo |= {"answer": classes[answer], "probability": float(trained[row].max()), "others": others}
+        demos.append(demo | {"after": classes[after.argmax()], "probability_after": float(after.max())})
+    return {**about, "decided": len(order), "rows": demos}
+
+
+def _write_edit(model: EncoderClassifier, part: Silencing) -> str:
+    """Return a silenced part as an edit, a further component as its λ at 0; empty for gates, which depend on a text."""
+    if part.kind == "component" and part.component and "lambda" in model.provides:
+        return f"l{part.layer}c{part.component}:0"
+    return part.part if part.change else ""
+
+
+def _measure_lead(chances: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """Return how much more probable a class of each row is than any other class; chances (n, C), answers (n,)."""
+    rows, others = np.arange(len(answers)), chances.astype(float)
+    others[rows, answers] = -1
+    lead: np.ndarray = chances[rows, answers] - others.max(1)
+    return lead
 
 
 def _list_joint_changes(loaded: LoadedRun) -> list[tuple[str, str, LoadedRun, Intervention | None]]:

@@ -149,6 +149,6 @@ def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     return max((record for record in records if record.status == "done"), key=rank_run, default=None)
 
 
-def choose_default_text(record: RunRecord) -> str:
-    """Return the default text of the input field, shown before a user types one."""
-    return PAIR if record.pairs else SENTENCE
+def choose_default_text(record: RunRecord, demos: Sequence[Mapping[str, Any]] | None = None) -> str:
+    """Return the text of the input field before a user types one: the run's first demo sentence, if it has any."""
+    return str(demos[0]["text"]) if demos else PAIR if record.pairs else SENTENCE

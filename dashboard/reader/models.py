@@ -20,6 +20,7 @@ from core.interpret.background_thread import BackgroundThread, OnProgress, ignor
 from core.interpret.model_edits import UNCHANGED, Edits
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files, projections
+from core.runs.attention_files import DemoSentences
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.projections import LayerFiles, Layers, MapFiles, Space
 from core.runs.record import EMBEDDINGS, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
@@ -197,6 +198,19 @@ class ModelReader(RunReader):
     @cache_result(16, lambda self, files: (files, get_file_version(files.get_path("json"))))
     def _read_attention(self, files: AttentionAnalysis) -> dict[str, Any] | None:
         return files.read()
+
+    def make_demos_job(self, record: RunRecord) -> DemoSentences | None:
+        """Return the job that finds a run's demo sentences in test, or its last split; None if it can have none."""
+        splits = self.list_splits(record.run)
+        if record.task == "tokens" or "maps" not in list_capabilities(record.config.model) or not splits:
+            return None
+        return DemoSentences.from_run(self.store(), record.run, "test" if "test" in splits else splits[-1])
+
+    def read_demos(self, record: RunRecord) -> Sequence[Mapping[str, Any]] | None:
+        """Return the stored sentences whose answer one part of a run decides; None if they were not searched."""
+        job = self.make_demos_job(record)
+        found = self._read_attention(job) if job else None
+        return None if found is None else found["rows"]
 
     def search_counterfactual(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
         """Search for the smallest change of a text that changes its prediction; yield the search after each step."""

@@ -47,7 +47,7 @@ def show_page() -> None:
     record = require_run("Sentence", QUESTION, purpose="You can type sentences here")
     require_weights(record, "Sentence", QUESTION)
     show_header("Sentence", QUESTION, list_facts(record, describe_attention(record)))
-    fill_text(record, get_current_text(record)[0] or choose_default_text(record))
+    fill_text(record, get_current_text(record)[0] or choose_default_text(record, data.read_demos(record)))
     add_style("bench.css")
     show_text_part(record, partial(_show_reading, others=list_other_runs(record)))
 
@@ -75,6 +75,7 @@ def _show_reading(record: RunRecord, text: str, line: DeltaGenerator, others: Ma
     if has_maps(trained):
         found, levers = sentence_bench.show_bench(source)
         with levers:
+            sentence_bench.show_demos(record, text)
             tables = {**found, **sentence_bench.show_levers(source, parts)}
     elif trained.tokens:
         tables |= sentence_bench.show_words(source)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.exceptions import NotAvailable
+from core.fingerprint import hash_value
 from core.interpret.model_edits import UNCHANGED, Editable
 from core.models.capabilities import list_capabilities
+from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT
@@ -23,7 +26,7 @@ from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import choose_option, read_option
-from dashboard.widgets.progress import wait_for
+from dashboard.widgets.progress import offer_analysis, wait_for
 from dashboard.widgets.style import split_page
 
 if TYPE_CHECKING:
@@ -124,6 +127,7 @@ def _list_requests(source: Source, name: str) -> list[Wanted]:
 PIECES = "The model reads unknown words in pieces; < and > mark the ends of a word."
 MOST_WORDS = 6
 RESET = "reset"
+DEMO, DECIDED = "demo", "Sentences that one part decides"
 
 
 def show_levers(source: Source, parts: Editable) -> Tables:
@@ -132,6 +136,24 @@ def show_levers(source: Source, parts: Editable) -> Tables:
     if state.get_param(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN
     return LEVERS.build_tables(show_bare(source, LEVERS, on_changes_change=lambda: _move_levers(key, parts)))
+
+
+def show_demos(record: RunRecord, text: str) -> None:
+    """Show the menu of sentences that one part decides, or the button that finds them."""
+    if rows := data.read_demos(record):
+        named = {str(row["text"]): row for row in rows}
+        about: dict[str, Any] = {"label_visibility": "collapsed", "placeholder": DECIDED, "index": None}
+        about |= {"format_func": lambda each: f"{named[each]['what']}: {each}"}
+        key = f"{DEMO}-{hash_value(text)[:8]}"  # of another text nothing is chosen
+        st.selectbox(DECIDED, named, key=key, on_change=_take_demo, args=(key, named), **about)
+    elif rows is None and (job := data.make_demos_job(record)):
+        offer_analysis(job, job.name, about=True)
+
+
+def _take_demo(key: str, named: Mapping[str, Mapping[str, Any]]) -> None:
+    if text := state.pop_value(key):
+        state.set_value(state.TEXT, text)
+        state.set_param(state.EDIT, named[text]["edit"])
 
 
 def show_lambdas(source: Source) -> Tables:

@@ -34,7 +34,7 @@ def show_page() -> None:
     record = require_run("Steps", QUESTION, purpose="The steps of a prediction appear here")
     require_weights(record, "Steps", QUESTION)
     show_header("Steps", QUESTION, list_facts(record, describe_attention(record)))
-    fill_text(record, choose_default_text(record))
+    fill_text(record, choose_default_text(record, data.read_demos(record)))
     _reset_stage()
     add_style("bench.css")
     show_text_part(record, _show_stages)

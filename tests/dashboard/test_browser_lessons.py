@@ -155,6 +155,35 @@ def test_texts_are_made_longer_until_windows_guess(browser, server, contents):
     assert complaints == []
 
 
+def test_lambda_is_moved_and_two_models_are_compared(browser, server, contents):
+    page, complaints = at(browser, server, "lesson=lambda")
+    content = contents["lambda"]
+    figure, (question, again) = content["figure"], content["questions"]
+    assert said(page) == content["stages"][0]["headline"] and fits(page)
+    assert page.locator(".page .changed").count() == 0 and page.locator(".page .course").count() == 1
+    press(page, "a")
+    assert page.locator(".page .mine").count() == figure["ranges"][0][1]
+    press(page, "ArrowRight")
+    assert said(page) == content["stages"][1]["headline"] and fits(page)
+    assert page.locator(".page .course").count() == 2
+    assert page.locator(".page .changed").count() == figure["first"]["zero"] + figure["usual"]["zero"]
+    expect(page.locator(".side .say")).to_have_text(question["choices"][0]["feedback"])
+    press(page, "ArrowRight")
+    assert said(page) == "As trained. Slide every λ to 0." and fits(page)
+    page.get_by_role("slider", name="every λ ×").fill("0")
+    flips = sum((line[0] >= 0.5) != (line[10] >= 0.5) for line in figure["sentence"]["positive"])
+    assert said(page) == f"Every λ × 0.0: {flips} of 3 answers flip{'s' * (flips == 1)}." and fits(page)
+    until(page, lambda: "set=0" in page.url)
+    page.locator("footer .go").click()
+    assert page.locator(".page .changed").count() == 0, "nothing is shown yet"
+    press(page, "abcd"[again["right"]])
+    assert said(page) == content["stages"][3]["finding"] and fits(page)
+    assert page.locator(".page .changed").count() == figure["falling"]["zero"]
+    page.get_by_role("link", name="Open it").click()
+    page.wait_for_url("**/sentence?run=starter-ndt-shares*edit=l%3A0*")
+    assert complaints == []
+
+
 def test_words_are_chosen_removed_and_asked_again(browser, server, contents):
     page, complaints = at(browser, server, "lesson=word")
     content = contents["word"]

@@ -17,9 +17,11 @@ from core.interpret.ablation import silence_parts
 from core.interpret.attribution import explain_text
 from core.interpret.sentence_inspection import inspect_text
 from core.models.trace import Intervention
+from core.runs.attention_files import DemoSentences
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
+from dashboard.figures.results import SENTENCE
 
 pytestmark = pytest.mark.slow
 
@@ -194,6 +196,34 @@ def test_sections_below_the_bench_are_drawn_if_they_are_open(app, runs, text):
         return
     assert ("flip-start" in [each.key for each in app.button]) == bool(text)
     assert ("Replace one word:" in markup(app)) == bool(text)
+
+
+def offers(app) -> list[str]:
+    return [str(each.key) for each in (*app.selectbox, *app.button) if str(each.key).startswith("demo")]
+
+
+def test_a_run_without_demo_sentences_offers_to_find_them(app, runs):
+    pages.opened(app, "sentence", run="finished")
+    assert offers(app) == ["demos"] and app.text_input(key=state.TEXT).value == SENTENCE
+    DemoSentences.from_run(RunStore(runs), "finished", "test").write({"rows": []}, 0.0)
+    app.run()
+    assert offers(app) == [], "none of its parts decides a sentence"
+
+
+def test_sentences_that_one_part_decides_are_listed_and_the_first_is_the_default(app, runs):
+    told = {"text": "good film", "edit": "h2.1", "what": "head 1 of layer 2 off"}
+    rows = [told, {**told, "text": "bad plot", "edit": "l1c1:0", "what": "λ₁ of layer 1 = 0.00"}]
+    DemoSentences.from_run(RunStore(runs), "finished", "test").write({"rows": rows}, 0.0)
+    pages.opened(app, "sentence", run="finished")
+    assert app.text_input(key=state.TEXT).value == "good film" and link(app) == ""
+    (key,) = offers(app)
+    menu = app.selectbox(key=key)
+    assert menu.options == ["head 1 of layer 2 off: good film", "λ₁ of layer 1 = 0.00: bad plot"]
+    menu.select_index(1).run()
+    assert app.text_input(key=state.TEXT).value == "bad plot" and link(app) == "l1c1:0"
+    assert levers(app)["changed"] == "λ₁ of layer 1 = 0.00"
+    (key,) = offers(app)
+    assert app.selectbox(key=key).value is None, "another one can be chosen"
 
 
 def pins(app) -> list[str]:

@@ -15,7 +15,8 @@ from core.runs.store import RunStore
 from core.text.special_ids import UNKNOWN
 from dashboard.figures.behavioral_tests import STARTERS_APART
 from dashboard.figures.registry import FIGURES
-from dashboard.figures.results import SENTENCE, choose_default_run
+from dashboard.figures.results import SENTENCE, choose_default_run, choose_default_text
+from dashboard.reader import Reader
 
 pytestmark = pytest.mark.slow
 
@@ -72,9 +73,10 @@ def opened(app, page: str, **link: str) -> str:
 def test_default_run_has_lambda_and_knows_all_words_of_the_default_sentence():
     first = choose_default_run(RunStore(TRAINED).list())
     assert first is not None and "lambda" in list_capabilities(first.config.model)
-    words = load_run(RunStore(TRAINED), first.run).tokenizer.encode(SENTENCE)
+    text = choose_default_text(first, Reader().read_demos(first))
+    words = load_run(RunStore(TRAINED), first.run).tokenizer.encode(text)
     assert UNKNOWN not in words.ids and words.truncated == 0
-    assert f"`{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
+    assert f"`{text}`" in (TRAINED.parent / "README.md").read_text()
 
 
 def test_default_sentence_is_predicted_correctly_and_each_lever_changes_it():
@@ -91,6 +93,16 @@ def test_default_sentence_is_predicted_correctly_and_each_lever_changes_it():
     assert max(moved) - min(moved) > 0.05
     heads = [(layer, head) for layer in range(model.layers) for head in range(model.attention.heads)]
     assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the prediction changes
+
+
+@pytest.mark.parametrize("name", STARTERS)
+def test_shipped_demo_sentences_are_decided_by_their_part(name):
+    loaded, demos = load_run(RunStore(TRAINED), name), Reader().read_demos(RunStore(TRAINED).read(name)) or ()
+    for row in demos:
+        change = loaded.parse_edits(row["text"], row["edit"]).to_intervention()
+        before, after = loaded.inspect(row["text"]), loaded.inspect(row["text"], change)
+        assert (before.label, after.label) == (row["answer"], row["after"]) and row["answer"] != row["after"]
+        assert before.probabilities[row["answer"]] == pytest.approx(row["probability"], abs=1e-3)
 
 
 VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence" or run == STARTERS[0]]

@@ -12,12 +12,20 @@ from core.config import compose
 from core.exceptions import InputError
 from core.interpret.attention_findings import describe_effects
 from core.models.trace import Intervention
-from core.runs import attention_files
-from core.runs.attention_files import AttentionMaps, PartEffects, PartImportance, WordEffects
+from core.runs import attention_files, part_importance
+from core.runs.attention_files import AttentionMaps, DemoSentences, PartEffects, PartImportance, WordEffects
 from core.runs.edit_effect import measure_edit
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
 from core.runs.load import load_run
-from core.runs.part_importance import COMMON, EACH, compute_losses, list_silencings, measure_effects, measure_importance
+from core.runs.part_importance import (
+    COMMON,
+    EACH,
+    compute_losses,
+    find_demos,
+    list_silencings,
+    measure_effects,
+    measure_importance,
+)
 from core.runs.store import RunStore
 
 
@@ -114,6 +122,38 @@ def test_gates_lexicon_and_own_head_are_switched_off_as_a_whole(starter, kinds):
         assert loaded.inspect("It was never dull.").head_maps.max() > 0.25
 
 
+def decide_by_loop(loaded, text: str) -> list[tuple[str, int]]:
+    """The parts without which the answer to a text is another one, as edits, each with that answer."""
+    model, lengths = loaded.model, len(loaded.inspect(text).tokens)
+    edits = [f"h{at}.{head + 1}" for at in range(1, len(model.layers) + 1) for head in range(model.heads)]
+    for at in range(1, len(model.layers) + 1):
+        maps = range(model.components if model.components > 1 else 0)
+        edits += [f"l{at}c{i}:0" if i else f"c{at}.0" for i in maps]
+        edits += [f"s{at}"] * (model.lexical != "none")
+        edits += [",".join(f"g{at}.{i}:1" for i in range(1, lengths + 1))] * ("gates" in model.provides)
+    answer = loaded.predict([text]).probabilities[0].argmax()
+    changes = [loaded.parse_edits(text, edit).to_intervention() for edit in edits]
+    after = [loaded.predict([text], intervene=change).probabilities[0] for change in changes]
+    assert len(set(edits)) == len(edits)
+    return [(edit, int(each.argmax())) for edit, each in zip(edits, after, strict=True) if each.argmax() != answer]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("starter", ["ndt-01-n3", "sentiformer", "lexical-last"])
+def test_a_demo_sentence_is_decided_by_one_part_in_a_loop_of_single_edits(starter, monkeypatch):
+    monkeypatch.setattr(part_importance, "CLEAR", 0.0)
+    monkeypatch.setattr(part_importance, "SINGLE", 0.0)
+    loaded = load_run(RunStore(Path(__file__).parents[3] / "trained"), f"starter-{starter}")
+    given = read_evaluation_data(loaded.record, DataRequest(split="challenge", limit=40))
+    found, classes = find_demos(loaded, given), loaded.record.classes
+    short = [text for text in given.rows["text"] if len(text.split()) <= 12]
+    looped = {text: decide_by_loop(loaded, text) for text in short}
+    assert found["texts"] == len(short) and found["decided"] == sum(len(each) == 1 for each in looped.values()) > 0
+    for row in found["rows"]:
+        assert looped[row["text"]] == [(row["edit"], classes.index(row["after"]))] and row["what"], row
+        assert row["others"] > 0.5 and loaded.inspect(row["text"]).label == row["answer"]
+
+
 def test_log_loss_is_that_of_the_true_labels():
     chances = np.array([[0.25, 0.75], [0.5, 0.5]])
     assert compute_losses(np.array([1, 0]), chances).tolist() == pytest.approx((-np.log([0.75, 0.5])).tolist())
@@ -147,19 +187,23 @@ def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
         "importance",
         "words",
         "effects",
+        "demos",
     ]
     assert {"entropy", "mass", "distance", "deviation", "gates", "importance", "words"} <= found.keys()
     assert all({"value", "interval"} <= row.keys() for row in (*found["entropy"], *found["mass"], *found["distance"]))
     assert all("untrained" in row["control"] for row in found["entropy"])
     assert (found["texts"], found["importance"]["texts"], found["split"]) == (12, 12, "test")
+    assert (found["demos"]["texts"], found["demos"]["decided"], found["demos"]["rows"]) == (12, 0, [])
+    assert found["findings"]["demos"] == "A single part decides the answer in 0 of 12 short sentences."
     assert found["words"]["texts"] == 12 and {row["class"] for row in found["words"]["rows"]} == {
         "negative",
         "positive",
     }
-    for analysis in (AttentionMaps, PartImportance, WordEffects, PartEffects):
+    for analysis in (AttentionMaps, PartImportance, WordEffects, PartEffects, DemoSentences):
         here = analysis.from_run(store, run, "test", 20)
         assert here.get_path("json").is_file() and here.folder == store.get_path(run) / "attention"
-        assert here.words == ("attend", "mine", "--split", "test", "--limit", "20", "--only", here.name)
+        limit = "5000" if analysis is DemoSentences else "20"
+        assert here.words == ("attend", "mine", "--split", "test", "--limit", limit, "--only", here.name)
         monkeypatch.setattr(analysis, "find", lambda self, tell: pytest.fail("computed again"))
     assert api.attend(run, limit=20, store=store) == found == json.loads(json.dumps(found))
     own = PartImportance.from_run(store, run, "test", 20, each_map=True)
@@ -182,7 +226,7 @@ def test_what_cannot_be_attended_is_refused_with_a_sentence(store, run):
     for limit in (0, 5001):
         with pytest.raises(InputError, match=f"--limit {limit}: a number of texts from 1 to 5000"):
             api.attend(run, limit=limit, store=store)
-    with pytest.raises(InputError, match="--only gates: maps, importance, words, effects"):
+    with pytest.raises(InputError, match="--only gates: maps, importance, words, effects, demos"):
         api.attend(run, only="gates", store=store)
     for only in ("importance", "effects"):
         with pytest.raises(InputError, match=f"--against compares maps: leave --only {only} out"):
