@@ -143,6 +143,15 @@ ACROSS = {
         "guesses words from those around, which only an encoder that masks its padding does here; choose "
         "training.masked_epochs=0",
     ),
+    "training.passages": Need(
+        lambda model: (
+            model.family == "encoder"
+            and (model.pooling, model.pad_mode) == ("mean", "masked")
+            and not model.normalizes_batches
+        ),
+        "only an encoder that averages its tokens, masks its padding and has no convolutions in its head (pooling, "
+        "pad_mode and head.kernels of the model) reads passages; choose training.passages=0",
+    ),
     "training.diversity": Need(
         lambda model: model.has_lambda,
         f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",

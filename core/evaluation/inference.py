@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from core.exceptions import NotAvailable
 from core.lazy_imports import scipy
 from core.models.builder import Model
 from core.models.trace import Batch, Intervene, Output
-from core.text.token_table import TokenTable, build_token_table, split_batches
+from core.text.token_table import TokenTable, build_token_table, split_batches, to_batch
 from core.text.tokenizer import Tokenizer
 from core.text.words import split_passages
 from core.training.temperature import UNSCALED, Scaling
@@ -160,10 +161,24 @@ class PassagePredictions:
     whole: Predictions  # one row per text
     cut: list[list[str]]  # (n,) the passages of each text, at least one
     each: Predictions  # one row per passage, text by text
+    weights: Array  # (passages,): of each in the logits of its text, where they sum to 1
 
     def apply_scaling(self, scaling: Scaling, task: Task) -> PassagePredictions:
         """Return predictions with the whole texts' probabilities recomputed with another temperature scaling."""
         return dataclasses.replace(self, whole=self.whole.apply_scaling(scaling, task))
+
+    def measure_effects(self, task: Task, scaling: Scaling) -> Array:
+        """Return how far the log-odds of a single text's prediction fall without each of its passages."""
+        logits, weights = self.each.logits.astype(np.float64), self.weights[:, None].astype(np.float64)
+        whole = (weights * logits).sum(0)
+        rest = (whole - weights * logits) / np.maximum(1 - weights, np.finfo(np.float64).eps)
+        scaled = scale_logits(torch.from_numpy(np.concatenate([whole[None], rest])), task, scaling).numpy()
+        asked = int(whole.argmax())
+        odds = scaled[:, asked]
+        if task == "single":
+            odds = odds - scipy.special.logsumexp(np.delete(scaled, asked, 1), 1)
+        found: Array = odds[0] - odds[1:]
+        return found
 
 
 def predict_passages(
@@ -182,7 +197,24 @@ def predict_passages(
 
     logits, chances, pooled = map(average_passages, (each.logits, each.probabilities, each.pooled))
     parts = None if each.parts is None else EnsembleLogits(*map(average_passages, each.parts))
-    return PassagePredictions(Predictions(logits, chances, pooled, parts), cut, each)
+    return PassagePredictions(Predictions(logits, chances, pooled, parts), cut, each, np.repeat(1 / lengths, lengths))
+
+
+def predict_own_passages(
+    model: Model, tokenizer: Tokenizer, text: str, whole: Predictions, task: Task
+) -> PassagePredictions:
+    """Return what a model that reads long texts in passages makes of those of a text; `whole` is its prediction."""
+    encoding = tokenizer.encode(text)
+    with switch_to_eval(model):
+        parts = model(Batch.from_arrays(to_batch(encoding)).to(get_device(model))).passages
+    if parts is None:
+        raise NotAvailable("the text is short enough to be read as a whole")
+    logits, ends = parts.logits.float().cpu(), parts.ends.tolist()
+    spans = [encoding.offsets[start:end] for start, end in pairwise([0, *ends])]
+    cut = [encoding.text[own[0][0] : own[-1][1]] for own in spans]
+    chances, nothing = compute_probabilities(logits, task).numpy(), np.zeros((len(cut), 0), np.float32)
+    each = Predictions(logits.numpy(), chances, nothing)
+    return PassagePredictions(whole, [cut], each, parts.weights.cpu().numpy())
 
 
 @dataclass(frozen=True)

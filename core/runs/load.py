@@ -21,7 +21,14 @@ from torch import Tensor, nn
 from core.config import compose
 from core.evaluation.baseline import CHARACTERS
 from core.evaluation.class_separability import read_layers
-from core.evaluation.inference import Ensemble, PassagePredictions, Predictions, predict_passages, predict_texts
+from core.evaluation.inference import (
+    Ensemble,
+    PassagePredictions,
+    Predictions,
+    predict_own_passages,
+    predict_passages,
+    predict_texts,
+)
 from core.exceptions import InputError, RunDamaged
 from core.formatting import count
 from core.interpret.ablation import LambdaCurves, compute_lambda_curves
@@ -136,10 +143,18 @@ class LoadedRun:
         return predict
 
     def predict_by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> PassagePredictions:
-        """Predict texts by passages of `words` words and as their means; InputError if the run reads text pairs."""
+        """Predict texts by passages of `words` words and as their means; InputError if the run cannot.
+
+        0 words: a single text, in the passages that the run was trained to read.
+        """
+        task, scaling = self.record.task, self.record.scaling
+        if not words:
+            whole = self.predict(texts)
+            found = predict_own_passages(self.model, self.tokenizer, texts[0], whole, task)
+            return dataclasses.replace(found, each=found.each.apply_scaling(scaling, task))
         refuse_passages(self.record)
         read = functools.partial(self.predict, unmixed=unmixed)
-        return predict_passages(read, texts, words).apply_scaling(self.record.scaling, self.record.task)
+        return predict_passages(read, texts, words).apply_scaling(scaling, task)
 
     def compute_vector(self, text: str, space: str = "") -> np.ndarray:
         """Return the vector (d,) of a text: the head's input, or the mean over tokens at the embedding or a layer."""
@@ -246,8 +261,8 @@ class LoadedRun:
             torch.manual_seed(seed)
             if config.family == "pretrained":
                 body, size = BackboneRecord.read(self.folder).build_body(config.dropout, tokenizer, None), 0
-            length, pairs = tokenizer.max_length, tokenizer.pairs
-            model = build_model(config, vocabulary=size, classes=classes, max_length=length, body=body, pairs=pairs)
+            about = {"max_length": tokenizer.max_length, "passages": self.record.config.training.passages}
+            model = build_model(config, vocabulary=size, classes=classes, body=body, pairs=tokenizer.pairs, **about)
         return model.eval().requires_grad_(False)
 
     def enable_dropout(self, seed: int = 0) -> LoadedRun:
@@ -296,10 +311,11 @@ def _read_model(
     if config.family == "pretrained":
         return _read_pretrained(folder, config, record, tokenizer, folder / weights).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
-    pairs, tags = tokenizer.pairs, record.task == "tokens"
+    about = {"pairs": tokenizer.pairs, "passages": record.config.training.passages}
     check_size(folder / weights, count_parameters(config, vocabulary=size, classes=classes))
     # Device "meta" would save memory, but with it torch imports its compiler, which takes 3 s in each process.
-    model = build_model(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
+    tags = record.task == "tokens"
+    model = build_model(config, vocabulary=size, classes=classes, max_length=length, each_token=tags, **about)
     if lost := sorted(find_missing(model, folder / weights)):
         raise RunDamaged(f"{folder / weights}: belongs to another model: {lost[0]} is not there")
     read_weights(model, folder / weights)
