@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -163,6 +163,22 @@ class PassagePredictions:
     each: Predictions  # one row per passage, text by text
     weights: Array  # (passages,): of each in the logits of its text, where they sum to 1
 
+    @classmethod
+    def read_own(
+        cls, model: Model, tokenizer: Tokenizer, text: str, whole: Predictions, task: Task, scaling: Scaling
+    ) -> Self:
+        """Return the passages in which a model reads a long text by itself; `whole` is its prediction of the text."""
+        encoding = tokenizer.encode(text)
+        with switch_to_eval(model):
+            parts = model(Batch.from_arrays(to_batch(encoding)).to(get_device(model))).passages
+        if parts is None or parts.logits is None or parts.weights is None:
+            raise NotAvailable("the text is short enough to be read as a whole")
+        spans = [encoding.offsets[start:end] for start, end in pairwise([0, *parts.ends.tolist()])]
+        cut = [encoding.text[own[0][0] : own[-1][1]] for own in spans]
+        logits = parts.logits.float().cpu()
+        each = Predictions(logits.numpy(), compute_probabilities(logits, task, scaling).numpy(), logits.numpy())
+        return cls(whole, [cut], each, parts.weights.cpu().numpy())
+
     def apply_scaling(self, scaling: Scaling, task: Task) -> PassagePredictions:
         """Return predictions with the whole texts' probabilities recomputed with another temperature scaling."""
         return dataclasses.replace(self, whole=self.whole.apply_scaling(scaling, task))
@@ -174,11 +190,9 @@ class PassagePredictions:
         rest = (whole - weights * logits) / np.maximum(1 - weights, np.finfo(np.float64).eps)
         scaled = scale_logits(torch.from_numpy(np.concatenate([whole[None], rest])), task, scaling).numpy()
         asked = int(whole.argmax())
-        odds = scaled[:, asked]
-        if task == "single":
-            odds = odds - scipy.special.logsumexp(np.delete(scaled, asked, 1), 1)
-        found: Array = odds[0] - odds[1:]
-        return found
+        others = scipy.special.logsumexp(np.delete(scaled, asked, 1), 1) if task == "single" else 0.0
+        odds: Array = scaled[:, asked] - others
+        return odds[0] - odds[1:]
 
 
 def predict_passages(
@@ -198,23 +212,6 @@ def predict_passages(
     logits, chances, pooled = map(average_passages, (each.logits, each.probabilities, each.pooled))
     parts = None if each.parts is None else EnsembleLogits(*map(average_passages, each.parts))
     return PassagePredictions(Predictions(logits, chances, pooled, parts), cut, each, np.repeat(1 / lengths, lengths))
-
-
-def predict_own_passages(
-    model: Model, tokenizer: Tokenizer, text: str, whole: Predictions, task: Task
-) -> PassagePredictions:
-    """Return what a model that reads long texts in passages makes of those of a text; `whole` is its prediction."""
-    encoding = tokenizer.encode(text)
-    with switch_to_eval(model):
-        parts = model(Batch.from_arrays(to_batch(encoding)).to(get_device(model))).passages
-    if parts is None:
-        raise NotAvailable("the text is short enough to be read as a whole")
-    logits, ends = parts.logits.float().cpu(), parts.ends.tolist()
-    spans = [encoding.offsets[start:end] for start, end in pairwise([0, *ends])]
-    cut = [encoding.text[own[0][0] : own[-1][1]] for own in spans]
-    chances, nothing = compute_probabilities(logits, task).numpy(), np.zeros((len(cut), 0), np.float32)
-    each = Predictions(logits.numpy(), chances, nothing)
-    return PassagePredictions(whole, [cut], each, parts.weights.cpu().numpy())
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from core.models.attention_config import Lexical
 from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.mixing import Additive
-from core.models.passages import PORTION, PassageOutput, PassagePooling, Passages
+from core.models.passages import PORTION, PassagePooling, Passages
 from core.models.positions import (
     CLASS_TAG,
     MARK,
@@ -193,8 +193,9 @@ class EncoderClassifier(nn.Module):
             _check_donor(each, batch, donor)
         if self.passages is not None and batch.ids.shape[1] > self.passages.most:
             if record or donor is not None:
-                most = self.passages.most
-                raise NotAvailable(f"this model reads it in passages; its steps need a text of at most {most} tokens")
+                raise NotAvailable(
+                    f"this model reads it in passages: choose a text of {self.passages.most} tokens at most"
+                )
             return self._read_passages(batch, embedded, changes, trace=trace, similarity=similarity)
         own = record.get_part("embedding")
         segments_off = [each.segments_off for each in changes]
@@ -230,16 +231,15 @@ class EncoderClassifier(nn.Module):
         """Classify long texts by their passages: these are read as texts, sorted by length, and their logits added."""
         assert self.passages is not None
         split = Passages.split_texts(batch.keep, self.passages.most)
-        changes = split.split_interventions(changes)
+        changes = split.split_interventions(changes) if changes else ()
         order = (split.ends - split.starts).argsort(stable=True)
         order = order.sort().values if trace else order  # a trace has them text by text
         at_once = trace or similarity or torch.is_grad_enabled()
         found: list[Output] = []
         for rows in order.split(len(order) if at_once else max(1, PORTION // split.keep.shape[1])):
-            own = [changes[row] for row in rows.tolist()] if len(changes) > 1 else changes
-            words = None if embedded is None else split.select_passages(rows, embedded)
-            flat = split.select_batch(rows, batch)
-            found.append(self.forward(flat, trace=trace, intervene=own, similarity=similarity, embedded=words))
+            part, words = split.select_batch(rows, batch, embedded)
+            own = [changes[row] for row in rows.tolist()] if changes else ()
+            found.append(self.forward(part, trace=trace, intervene=own, similarity=similarity, embedded=words))
         place, shown = order.argsort(), found[0].trace
         logits = torch.cat([each.logits for each in found])[place]
         pooled = torch.cat([each.pooled for each in found])[place]
@@ -249,7 +249,7 @@ class EncoderClassifier(nn.Module):
             pooled=weights @ pooled,
             trace=None if shown is None else split.join_trace(shown),
             similarity=found[0].similarity,
-            passages=PassageOutput(split.texts, split.ends, weights.sum(0), logits),
+            passages=dataclasses.replace(split, logits=logits, weights=weights.sum(0)),
         )
 
     def embed_tokens(self, batch: Batch, record: Record = SILENT) -> Tensor:
@@ -267,8 +267,8 @@ class EncoderClassifier(nn.Module):
         completed, _ = self.complete_batch(batch)
         if self.passages is not None and batch.ids.shape[1] > self.passages.most:
             split = Passages.split_texts(batch.keep, self.passages.most)
-            flat = split.select_batch(torch.arange(len(split.texts), device=batch.ids.device), batch)
-            return split.join_tokens(self.encode_tokens(flat))
+            every = torch.arange(len(split.texts), device=batch.ids.device)
+            return split.join_tokens(self.encode_tokens(split.select_batch(every, batch, None)[0]))
         x, _ = self._run_layers(
             self._build_input(self.embed_tokens(completed), completed), completed, trace=False, intervene=()
         )

@@ -1,9 +1,9 @@
-"""Long texts read in passages: a batch of texts as one of passages, the passages' weights, and values put together."""
+"""Long texts read in passages: a batch of texts as one of passages, their weights, and values put together."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,15 +12,6 @@ from core.models.trace import Batch, Intervention, LayerTrace, Trace
 
 PORTION = 16_384
 """Tokens that are read at once, at most, by an encoder of passages; in training their gradients are added up."""
-
-
-class PassageOutput(NamedTuple):
-    """The logits of the P passages of a batch of texts, and their weights in the logits of their texts."""
-
-    texts: Tensor  # (P,): which text a passage is part of
-    ends: Tensor  # (P,): the token of its text behind a passage
-    weights: Tensor  # (P,): above 0; those of a text sum to 1
-    logits: Tensor  # (P, C)
 
 
 class PassagePooling(nn.Module):
@@ -47,6 +38,8 @@ class Passages:
     ends: Tensor  # (P,): the token behind it
     keep: Tensor  # (P, W)
     whole: Tensor  # (B, L): real tokens of the texts
+    logits: Tensor | None = None  # (P, C), once they are read
+    weights: Tensor | None = None  # (P,): of each in the logits of its text, where they sum to 1
 
     @classmethod
     def split_texts(cls, keep: Tensor, most: int) -> "Passages":
@@ -59,25 +52,22 @@ class Passages:
         columns = torch.arange(max(1, int((ends - starts).max())), device=keep.device)
         return cls(texts, starts, ends, columns < (ends - starts)[:, None], keep)
 
-    def select_passages(self, rows: Tensor, values: Tensor) -> Tensor:
-        """Return the passages `rows` of values of the texts' tokens (B, L, …), padded to the longest of these."""
-        columns = torch.arange(int(self.keep[rows].sum(1).max().clamp(min=1)), device=rows.device)
-        places = (self.starts[rows, None] + columns).clamp(max=values.shape[1] - 1)
-        return values[self.texts[rows, None], places]
+    def select_batch(self, rows: Tensor, batch: Batch, embedded: Tensor | None) -> tuple[Batch, Tensor | None]:
+        """Return the passages `rows` as a batch of texts, and their embeddings if those of the texts are given."""
+        keep = self.keep[rows, : max(1, int(self.keep[rows].sum(1).max()))]
+        columns = torch.arange(keep.shape[1], device=keep.device)
+        at = self.texts[rows, None], (self.starts[rows, None] + columns).clamp(max=self.whole.shape[1] - 1)
+        ids, _, *features, words = (None if each is None else each[at] for each in (*batch, embedded))
+        return Batch(ids, keep, *features), words  # type: ignore[arg-type]
 
-    def select_batch(self, rows: Tensor, batch: Batch) -> Batch:
-        """Return the passages `rows` as a batch of texts; the features at padding are those of other tokens."""
-        ids, *features = (
-            None if each is None else self.select_passages(rows, each) for each in batch._replace(keep=None)
-        )
-        return Batch(ids, self.keep[rows, : ids.shape[1]], *features[1:])
-
-    def split_interventions(self, changes: Sequence[Intervention]) -> Sequence[Intervention]:
-        """Return the interventions on the passages, one for each, where those on the texts differ or name tokens."""
-        if len(changes) < 2 and not any(each.gates for each in changes):
-            return changes
-        spans = zip(self.texts.tolist(), self.starts.tolist(), self.ends.tolist(), strict=True)
-        return [_shift_gates(changes[text if len(changes) > 1 else 0], start, end) for text, start, end in spans]
+    def split_interventions(self, changes: Sequence[Intervention]) -> list[Intervention]:
+        """Return the interventions on the passages: those on their texts, with gates counted from their first token."""
+        found = []
+        for text, start, end in zip(*(each.tolist() for each in (self.texts, self.starts, self.ends)), strict=True):
+            change = changes[text if len(changes) > 1 else 0]
+            gates = ((layer, token - start, value) for layer, token, value in change.gates if start <= token < end)
+            found.append(dataclasses.replace(change, gates=tuple(gates)))
+        return found
 
     def join_tokens(self, values: Tensor, axis: int = 1) -> Tensor:
         """Put values of the passages' tokens (P, …, W, …) together to (B, …, L, …), 0 at padding."""
@@ -88,21 +78,11 @@ class Passages:
     def join_trace(self, trace: Trace) -> Trace:
         """Put the trace of all passages together to that of the texts, without maps: a passage sees only itself."""
 
-        def join_fields(part: LayerTrace | Trace, axes: Mapping[str, int], **more: Any) -> Any:
-            values = {name: getattr(part, name) for name in axes}
-            joined = {
-                name: each if each is None else self.join_tokens(each, axes[name]) for name, each in values.items()
-            }
-            return dataclasses.replace(part, **joined, **more)
+        def join_fields(part: LayerTrace | Trace, **axes: int) -> dict[str, Any]:
+            found = {name: (getattr(part, name), axis) for name, axis in axes.items()}
+            return {name: self.join_tokens(*each) for name, each in found.items() if each[0] is not None}
 
-        inside = {"coefficients": 3, "hidden": 1, "head_outputs": 2, "gates": 1}
-        layers = tuple(join_fields(each, inside, maps=None, terms={}, support=None) for each in trace.layers)
-        outside = {"embedded": 1, "tags": 1, "polarity": 1}
-        whole: Trace = join_fields(trace, outside, layers=layers, keep=self.whole, head=None)
-        return whole
-
-
-def _shift_gates(change: Intervention, start: int, end: int) -> Intervention:
-    """Return an intervention on a text as one on a passage of it: only its gates, counted from its first token."""
-    own = tuple((layer, token - start, value) for layer, token, value in change.gates if start <= token < end)
-    return dataclasses.replace(change, gates=own)
+        layers = [(each, join_fields(each, coefficients=3, hidden=1, head_outputs=2, gates=1)) for each in trace.layers]
+        joined = tuple(dataclasses.replace(each, maps=None, terms={}, support=None, **own) for each, own in layers)
+        own = join_fields(trace, embedded=1, tags=1, polarity=1)
+        return dataclasses.replace(trace, layers=joined, keep=self.whole, head=None, **own)

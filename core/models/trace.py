@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from core.models.passages import PassageOutput
+    from core.models.passages import Passages
 
 Placing = Literal["", "off", "shuffled"]  # What an intervention does to positions; empty: nothing
 Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of which broadcasts to the whole
@@ -149,7 +149,7 @@ class Output(NamedTuple):
     pooled: Tensor  # (B, d'): the last vector before the logits; of a token tagger the mean of these vectors
     trace: Trace | None = None
     similarity: Tensor | None = None  # (): mean cosine of the rows of two component maps, over layers, heads and tokens
-    passages: PassageOutput | None = None  # of long texts that are read in passages
+    passages: Passages | None = None  # of long texts that are read in passages
 
 
 @dataclass(frozen=True)

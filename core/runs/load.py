@@ -21,14 +21,7 @@ from torch import Tensor, nn
 from core.config import compose
 from core.evaluation.baseline import CHARACTERS
 from core.evaluation.class_separability import read_layers
-from core.evaluation.inference import (
-    Ensemble,
-    PassagePredictions,
-    Predictions,
-    predict_own_passages,
-    predict_passages,
-    predict_texts,
-)
+from core.evaluation.inference import Ensemble, PassagePredictions, Predictions, predict_passages, predict_texts
 from core.exceptions import InputError, RunDamaged
 from core.formatting import count
 from core.interpret.ablation import LambdaCurves, compute_lambda_curves
@@ -143,15 +136,11 @@ class LoadedRun:
         return predict
 
     def predict_by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> PassagePredictions:
-        """Predict texts by passages of `words` words and as their means; InputError if the run cannot.
-
-        0 words: a single text, in the passages that the run was trained to read.
-        """
+        """Predict texts by passages of `words` words, or a single one by the run's own (0); InputError: it cannot."""
         task, scaling = self.record.task, self.record.scaling
         if not words:
-            whole = self.predict(texts)
-            found = predict_own_passages(self.model, self.tokenizer, texts[0], whole, task)
-            return dataclasses.replace(found, each=found.each.apply_scaling(scaling, task))
+            model, tokens, whole = self.model, self.tokenizer, self.predict(texts)
+            return PassagePredictions.read_own(model, tokens, texts[0], whole, task, scaling)
         refuse_passages(self.record)
         read = functools.partial(self.predict, unmixed=unmixed)
         return predict_passages(read, texts, words).apply_scaling(scaling, task)
@@ -261,7 +250,10 @@ class LoadedRun:
             torch.manual_seed(seed)
             if config.family == "pretrained":
                 body, size = BackboneRecord.read(self.folder).build_body(config.dropout, tokenizer, None), 0
-            about = {"max_length": tokenizer.max_length, "passages": self.record.config.training.passages}
+            about: dict[str, Any] = {
+                "max_length": tokenizer.max_length,
+                "passages": self.record.config.training.passages,
+            }
             model = build_model(config, vocabulary=size, classes=classes, body=body, pairs=tokenizer.pairs, **about)
         return model.eval().requires_grad_(False)
 
@@ -311,7 +303,7 @@ def _read_model(
     if config.family == "pretrained":
         return _read_pretrained(folder, config, record, tokenizer, folder / weights).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
-    about = {"pairs": tokenizer.pairs, "passages": record.config.training.passages}
+    about: dict[str, Any] = {"pairs": tokenizer.pairs, "passages": record.config.training.passages}
     check_size(folder / weights, count_parameters(config, vocabulary=size, classes=classes))
     # Device "meta" would save memory, but with it torch imports its compiler, which takes 3 s in each process.
     tags = record.task == "tokens"

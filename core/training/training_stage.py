@@ -200,10 +200,8 @@ class TrainingStage(ABC):
             self._log_row({"kind": "step", "loss": loss, "lr": lr, "grad_norm": norm.item()}, epoch)
 
     def _split_batch(self, rows: np.ndarray) -> list[np.ndarray]:
-        portions = self.config.portions
-        if self.config.passages:  # texts of many tokens would need much memory
-            portions = max(portions, math.ceil(self.lengths[rows].sum() / PORTION))
-        return np.array_split(rows, min(portions, len(rows)))
+        needed = math.ceil(self.lengths[rows].sum() / PORTION) if self.config.passages else 1
+        return np.array_split(rows, min(max(needed, self.config.portions), len(rows)))
 
     def _pop_mean_loss(self) -> float:
         mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0

@@ -338,10 +338,7 @@ ABOUT = (
     "A model trained on sentences reads a long text badly. Here it reads passages of at most {} words, without your "
     "changes, and predicts from the mean of their logits. In a terminal: predict with --passage."
 )
-OWN = (
-    "This model was trained to read long texts in passages of at most {} tokens, and predicts from the mean of their "
-    "logits, weighted by attention. The table has the weights."
-)
+OWN = "The model was trained to read texts in passages of at most {} tokens; the mean of their logits is weighted."
 NOTE = "Effect: log-odds lost without the passage. Click a passage to read it alone."
 
 

@@ -8,20 +8,20 @@ import torch
 
 from core.config import compose
 from core.exceptions import ConfigError, NotAvailable
-from core.models import encoder as encoders
+from core.models import encoder
 from core.models.builder import build_model
 from core.models.passages import Passages
 from core.models.trace import Batch, Intervention, Record
 from core.text.token_table import TokenTable
 
-MOST = 5
-LENGTHS = (23, 3, 0, 5, 11)
+MOST, LENGTHS = 5, (23, 3, 0, 5, 11)
 TINY = {"model.width": 16, "model.layers": 2, "model.attention.heads": 2, "model.ff_width": 24}
+OFF = Intervention(heads_off=frozenset({(0, 1)}))
 
 
-def make(preset="vanilla", **settings):
+def make(preset="vanilla"):
     torch.manual_seed(0)
-    model = build_model(compose(preset, {**TINY, **settings}).model, vocabulary=60, classes=3, passages=MOST)
+    model = build_model(compose(preset, TINY).model, vocabulary=60, classes=3, passages=MOST)
     torch.nn.init.normal_(model.passages.query)  # as after training, so that passages weigh differently
     return model.eval()
 
@@ -34,39 +34,29 @@ def make_batch(lengths=LENGTHS):
 def read_plainly(model, ids, **more):
     """Logits of one text, passage by passage, weighted by numpy's softmax."""
     count = max(1, -(-len(ids) // MOST))
-    spans = list(pairwise(len(ids) * place // count for place in range(count + 1)))
+    spans = pairwise(len(ids) * place // count for place in range(count + 1))
     outputs = [model(Batch.from_arrays(TokenTable.from_ids([ids[a:b]]).pad_all()), **more) for a, b in spans]
     scores = np.exp([(each.pooled[0] @ model.passages.query).item() for each in outputs])
-    parts = np.stack([each.logits[0].detach().numpy() for each in outputs])
-    return scores / scores.sum() @ parts, scores / scores.sum(), parts, spans
+    return scores / scores.sum() @ np.stack([each.logits[0].detach().numpy() for each in outputs])
 
 
 @pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "differential", "tweet-v1-p2"])
 def test_the_fast_path_equals_a_plain_loop_over_passages(preset, monkeypatch):
-    model, batch = make(preset), make_batch()
-    read = [model(batch)]
-    monkeypatch.setattr(encoders, "PORTION", 2 * MOST)  # now without gradients, in portions of two passages
+    model, batch, order = make(preset), make_batch(), torch.tensor([3, 0, 4, 2, 1])
+    shuffled = model(Batch(batch.ids[order], batch.keep[order])).logits[order.argsort()]
+    each = [OFF if row % 2 else Intervention() for row in range(len(LENGTHS))]
+    changed, mixed = (model(batch, intervene=change).logits.detach() for change in (OFF, each))
+    found = [shuffled, model(batch).logits]
+    monkeypatch.setattr(encoder, "PORTION", 2 * MOST)  # now without gradients, in portions of two passages
     with torch.no_grad():
-        read += [model(batch), model(batch, trace=True)]
+        found += [model(batch).logits, model(batch, trace=True).logits]
     for row, length in enumerate(LENGTHS):
-        logits, weights, parts, spans = read_plainly(model, batch.ids[row, :length].tolist())
-        for found in read:
-            own = found.passages.texts == row
-            np.testing.assert_allclose(found.logits[row].detach(), logits, atol=1e-6)
-            np.testing.assert_allclose(found.passages.weights[own].detach(), weights, atol=1e-6)
-            np.testing.assert_allclose(found.passages.logits[own].detach(), parts, atol=1e-6)
-            assert found.passages.ends[own].tolist() == [end for _, end in spans]
-            assert max(end - start for start, end in spans) <= MOST
-
-
-def test_a_text_alone_in_another_order_or_short_has_the_same_logits():
-    model, batch, order = make(), make_batch(), torch.tensor([3, 0, 4, 2, 1])
-    whole = model(batch).logits
-    other = model(Batch(batch.ids[order], batch.keep[order])).logits
-    torch.testing.assert_close(other, whole[order], atol=1e-6, rtol=0)
-    short = Batch(batch.ids[1:2, :3], batch.keep[1:2, :3])
-    assert model(short).passages is None
-    torch.testing.assert_close(model(short).logits, whole[1:2], atol=1e-6, rtol=0)
+        ids = batch.ids[row, :length].tolist()
+        plain, off = read_plainly(model, ids), read_plainly(model, ids, intervene=OFF)
+        for logits in found:
+            np.testing.assert_allclose(logits[row].detach(), plain, atol=1e-6)
+        np.testing.assert_allclose(changed[row], off, atol=1e-6)
+        np.testing.assert_allclose(mixed[row], off if row % 2 else plain, atol=1e-6)
 
 
 def test_every_passage_and_the_attention_over_them_gets_a_gradient():
@@ -75,7 +65,7 @@ def test_every_passage_and_the_attention_over_them_gets_a_gradient():
     output = model(batch, embedded=embedded)
     torch.testing.assert_close(output.logits, model(batch).logits)
     output.logits.square().sum().backward()
-    assert bool((embedded.grad.abs().sum(-1)[batch.keep] > 0).all()), "a token of a passage"
+    assert bool((embedded.grad.abs().sum(-1)[batch.keep] > 0).all())
     assert model.passages.query.grad.abs().max() > 0
 
 
@@ -90,27 +80,15 @@ def test_a_trace_has_the_values_of_the_passages_and_no_maps():
         torch.testing.assert_close(whole.coefficients[2, :, :, 4:8], part.coefficients[0])
     torch.testing.assert_close(trace.embedded[2, 4:8], alone.embedded[0])
     torch.testing.assert_close(model.encode_tokens(batch)[2, 4:8], model.encode_tokens(one)[0])
-
-
-def test_changes_are_made_in_every_passage_and_gates_in_their_own():
-    model, batch = make("tweet-v1-p2"), make_batch()
-    off = Intervention(heads_off=frozenset({(0, 1)}))
-    for row, length in enumerate(LENGTHS):
-        logits, *_ = read_plainly(model, batch.ids[row, :length].tolist(), intervene=off)
-        each = [off if place == row else Intervention() for place in range(len(LENGTHS))]
-        for change in (off, each):
-            np.testing.assert_allclose(model(batch, intervene=change).logits[row].detach(), logits, atol=1e-6)
-    closed = Intervention(gates=((0, 22, 0.0), (1, 4, 0.5)))  # a text of 23 tokens has its passages at 0, 4, 9, 13, 18
-    own = [each.gates for each in Passages.split_texts(batch.keep, MOST).split_interventions([closed])][:5]
-    assert own == [(), ((1, 0, 0.5),), (), (), ((0, 4, 0.0),)]
-
-
-def test_what_needs_one_text_is_refused_for_passages():
-    model, batch = make(), make_batch()
-    trace = model(batch, trace=True).trace
     for asked in ({"record": Record()}, {"donor": trace}):
-        with pytest.raises(NotAvailable, match="at most 5 tokens"):
+        with pytest.raises(NotAvailable, match="a text of 5 tokens"):
             model(batch, **asked)
+
+
+def test_gates_are_changed_in_their_own_passage():
+    closed = Intervention(gates=((0, 22, 0.0), (1, 4, 0.5)))  # a text of 23 tokens has passages from 0, 4, 9, 13, 18
+    own = [each.gates for each in Passages.split_texts(make_batch().keep, MOST).split_interventions([closed])][:5]
+    assert own == [(), ((1, 0, 0.5),), (), (), ((0, 4, 0.0),)]
 
 
 CANNOT = {"vanilla": {"model.pooling": "cls"}, "tweet-v1-p2": {"model.pad_mode": "as_released"}}
