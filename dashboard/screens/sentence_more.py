@@ -357,11 +357,11 @@ def show_passages(record: RunRecord, text: str) -> Tables:
     read = data.predict_passages(record.run, text, 0 if own else MOST_WORDS)
     chances, whole = read.each.probabilities, read.whole.probabilities[0]
     effects = read.measure_effects(record.task, record.scaling)
-    note = f"together {_format_prediction(record, whole)}; passage {effects.argmax() + 1} counts most"
+    note = f"together {_format_prediction(record, whole)}; passage {effects.argmax() + 1} has most effect"
     show_heading("By passage", "passages", note=note, about=OWN.format(own) if own else ABOUT.format(MOST_WORDS))
     with st.container(key="passages", gap="xxsmall", height=320 if len(chances) > SEEN else "content"):
         for place, (passage, said, effect) in enumerate(zip(read.cut[0], chances, effects, strict=True)):
-            told = f"{_format_prediction(record, said)}, effect {signed(effect)}"
+            told = f"{place + 1} · {_format_prediction(record, said)}, effect {signed(effect)}"
             line = f"{told} — {wrap_bidi(clip_text(passage, QUOTED))}"
             alone = partial(state.set_value, state.TEXT, passage)
             if st.button(escape_label(line), key=f"passage-{place}", type="tertiary", on_click=alone):
