@@ -201,7 +201,7 @@ def predict_passages(
     """Predict long texts as the mean over their passages of at most `words` words."""
     cut = [split_passages(text, words) for text in texts]
     each = read([passage for own in cut for passage in own])
-    lengths = np.array([len(own) for own in cut])
+    lengths = np.array([len(own) for own in cut], np.int64)
     starts = np.cumsum(lengths) - lengths
 
     def average_passages(values: Array) -> Array:
