@@ -171,7 +171,7 @@ class PassagePredictions:
         encoding = tokenizer.encode(text)
         with switch_to_eval(model):
             parts = model(Batch.from_arrays(to_batch(encoding)).to(get_device(model))).passages
-        if parts is None or parts.logits is None or parts.weights is None:
+        if parts is None:
             raise NotAvailable("the text is short enough to be read as a whole")
         spans = [encoding.offsets[start:end] for start, end in pairwise([0, *parts.ends.tolist()])]
         cut = [encoding.text[own[0][0] : own[-1][1]] for own in spans]

@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
-
-if TYPE_CHECKING:
-    from core.models.passages import Passages
 
 Placing = Literal["", "off", "shuffled"]  # What an intervention does to positions; empty: nothing
 Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of which broadcasts to the whole
@@ -149,7 +146,7 @@ class Output(NamedTuple):
     pooled: Tensor  # (B, d'): the last vector before the logits; of a token tagger the mean of these vectors
     trace: Trace | None = None
     similarity: Tensor | None = None  # (): mean cosine of the rows of two component maps, over layers, heads and tokens
-    passages: Passages | None = None  # of long texts that are read in passages
+    passages: Any = None  # `core.models.passages.Passages` of texts that are read in passages
 
 
 @dataclass(frozen=True)
