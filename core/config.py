@@ -127,6 +127,7 @@ _BY_STEPS = Need(
     lambda model: model.by_steps,
     "this model is solved in one go, not trained step by step; choose model.family=encoder",
 )
+READS_PASSAGES = ("encoder", "mean", "masked", "")
 ACROSS = {
     "training.lambda_lr": Need(
         lambda model: model.has_lambda, f"this model has no lambda; choose training.lambda_lr=1, {_TWO_MAPS}"
@@ -142,6 +143,11 @@ ACROSS = {
         lambda model: model.family == "encoder" and model.pad_mode == "masked",
         "guesses words from those around, which only an encoder that masks its padding does here; choose "
         "training.masked_epochs=0",
+    ),
+    "training.passages": Need(
+        lambda model: (model.family, model.pooling, model.pad_mode, model.head.kernels) == READS_PASSAGES,
+        "only an encoder that averages its tokens, masks its padding and has no convolutions in its head (pooling, "
+        "pad_mode and head.kernels of the model) reads passages; choose training.passages=0",
     ),
     "training.diversity": Need(
         lambda model: model.has_lambda,

@@ -4,7 +4,8 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from itertools import pairwise
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from core.exceptions import NotAvailable
 from core.lazy_imports import scipy
 from core.models.builder import Model
 from core.models.trace import Batch, Intervene, Output
-from core.text.token_table import TokenTable, build_token_table, split_batches
+from core.text.token_table import TokenTable, build_token_table, split_batches, to_batch
 from core.text.tokenizer import Tokenizer
 from core.text.words import split_passages
 from core.training.temperature import UNSCALED, Scaling
@@ -154,10 +155,38 @@ class PassagePredictions:
     whole: Predictions  # one row per text
     cut: list[list[str]]  # (n,) the passages of each text, at least one
     each: Predictions  # one row per passage, text by text
+    weights: Array  # (passages,): of each in the logits of its text, where they sum to 1
+
+    @classmethod
+    def read_own(
+        cls, model: Model, tokenizer: Tokenizer, text: str, whole: Predictions, task: Task, scaling: Scaling
+    ) -> Self:
+        """Return the passages in which a model reads a long text by itself; `whole` is its prediction of the text."""
+        encoding = tokenizer.encode(text)
+        with switch_to_eval(model):
+            parts = model(Batch.from_arrays(to_batch(encoding)).to(get_device(model))).passages
+        if parts is None:
+            raise NotAvailable("the text is short enough to be read as a whole")
+        spans = [encoding.offsets[start:end] for start, end in pairwise([0, *parts.ends.tolist()])]
+        cut = [encoding.text[own[0][0] : own[-1][1]] for own in spans]
+        logits = parts.logits.float().cpu()
+        each = Predictions(logits.numpy(), compute_probabilities(logits, task, scaling).numpy(), logits.numpy())
+        return cls(whole, [cut], each, parts.weights.cpu().numpy())
 
     def apply_scaling(self, scaling: Scaling, task: Task) -> "PassagePredictions":
         """Return predictions with the whole texts' probabilities recomputed with another temperature scaling."""
         return dataclasses.replace(self, whole=self.whole.apply_scaling(scaling, task))
+
+    def measure_effects(self, task: Task, scaling: Scaling) -> Array:
+        """Return how far the log-odds of a single text's prediction fall without each of its passages."""
+        logits, weights = self.each.logits.astype(np.float64), self.weights[:, None].astype(np.float64)
+        whole = (weights * logits).sum(0)
+        rest = (whole - weights * logits) / np.maximum(1 - weights, np.finfo(np.float64).eps)
+        scaled = scale_logits(torch.from_numpy(np.concatenate([whole[None], rest])), task, scaling).numpy()
+        asked = int(whole.argmax())
+        others = scipy.special.logsumexp(np.delete(scaled, asked, 1), 1) if task == "single" else 0.0
+        odds: Array = scaled[:, asked] - others
+        return odds[0] - odds[1:]
 
 
 def predict_passages(
@@ -166,7 +195,7 @@ def predict_passages(
     """Predict long texts as the mean over their passages of at most `words` words."""
     cut = [split_passages(text, words) for text in texts]
     each = read([passage for own in cut for passage in own])
-    lengths = np.array([len(own) for own in cut])
+    lengths = np.array([len(own) for own in cut], np.int64)
     starts = np.cumsum(lengths) - lengths
 
     def average_passages(values: Array) -> Array:
@@ -176,7 +205,7 @@ def predict_passages(
 
     logits, chances, pooled = map(average_passages, (each.logits, each.probabilities, each.pooled))
     parts = None if each.parts is None else EnsembleLogits(*map(average_passages, each.parts))
-    return PassagePredictions(Predictions(logits, chances, pooled, parts), cut, each)
+    return PassagePredictions(Predictions(logits, chances, pooled, parts), cut, each, np.repeat(1 / lengths, lengths))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from core.models.encoder import EncoderClassifier, FeedForward, Layer, SwiGLU
 from core.models.head import Head
 from core.models.mixing import Additive, Differential, DifferentialV2, SingleMap
 from core.models.model_description import list_mixing_terms
+from core.models.passages import PassagePooling
 from core.models.positions import CharacterNGrams, PolarityAware, Segments, Sinusoidal
 from core.models.pretrained import BackboneAttention, Body, PretrainedClassifier
 from core.models.score_terms import KeyGate, LexicalTerm, Terms
@@ -33,12 +34,14 @@ def build_model(
     body: Body | None = None,
     pairs: bool = False,
     each_token: bool = False,
+    passages: int = 0,
 ) -> Model:
     """Build a model from its settings with fresh weights, drawn from torch's global generator.
 
     `vocabulary` is the number of token ids, `max_length` only for `pad_mode=as_released`, `body` the backbone of a
     pretrained model, which keeps its weights. The tokens of `pairs` get a learned vector for the first or second text.
-    With `each_token` every token gets logits, not the text. Raises ConfigError for fewer than two classes, no maximum
+    With `each_token` every token gets logits, not the text. An encoder reads longer texts in `passages` of so many
+    tokens; 0: as a whole. Raises ConfigError for fewer than two classes, no maximum
     length for padding, or a model that cannot tag tokens.
     """
     if classes < 2:
@@ -72,6 +75,7 @@ def build_model(
         ngrams=CharacterNGrams(buckets=config.ngram_buckets, width=config.width) if config.ngram_buckets else None,
         provides=list_capabilities(config) | ({"segments"} if pairs else frozenset()),
         segments=_build_segments(config, pairs),
+        passages=PassagePooling(width=config.head.dense or config.width, most=passages) if passages else None,
     )
     if config.initial == "xavier":
         _initialize_weights(model)

@@ -9,12 +9,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.exceptions import InputError
+from core.exceptions import InputError, NotAvailable
 from core.models.attention import Attention, AttentionCore
 from core.models.attention_config import Lexical
 from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.mixing import Additive
+from core.models.passages import PORTION, PassagePooling, Passages
 from core.models.positions import (
     CLASS_TAG,
     MARK,
@@ -122,7 +123,8 @@ class EncoderClassifier(nn.Module):
     weight. `positions`, `ngrams` and `segments` give vectors that are added to a token; None: none. `final_norm`
     follows the last layer of pre-norm models. If the head reads the first token, every text begins with a learned class
     token. With `fill`, texts are padded to that length without a mask, as in the released code of 7ess-Xin; 0: padding
-    is masked. `provides` are its capabilities (`core.models.capabilities`).
+    is masked. `provides` are its capabilities (`core.models.capabilities`). With `passages`, longer texts are read in
+    passages, each as a text of its own, and their weighted logits are added up.
     """
 
     width: int  # Model width d, the size of a token vector
@@ -145,6 +147,7 @@ class EncoderClassifier(nn.Module):
         ngrams: CharacterNGrams | None,
         provides: frozenset[str],
         segments: Segments | None = None,
+        passages: PassagePooling | None = None,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
@@ -158,6 +161,7 @@ class EncoderClassifier(nn.Module):
         self.dropout = Dropout(dropout)
         self.scale, self.fill = scale, fill
         self.provides = provides
+        self.passages = passages
 
     def forward(
         self,
@@ -187,6 +191,12 @@ class EncoderClassifier(nn.Module):
         for each in changes:
             self._check_intervention(each, batch)
             _check_donor(each, batch, donor)
+        if self.passages is not None and batch.ids.shape[1] > self.passages.most:
+            if record or donor is not None:
+                raise NotAvailable(
+                    f"this model reads it in passages: choose a text of {self.passages.most} tokens at most"
+                )
+            return self._read_passages(batch, embedded, changes, trace=trace, similarity=similarity)
         own = record.get_part("embedding")
         segments_off = [each.segments_off for each in changes]
         places = place_tokens(batch.keep, self.first, [each.positions for each in changes])
@@ -215,6 +225,33 @@ class EncoderClassifier(nn.Module):
         alike = compute_map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
 
+    def _read_passages(
+        self, batch: Batch, embedded: Tensor | None, changes: Sequence[Intervention], *, trace: bool, similarity: bool
+    ) -> Output:
+        """Classify long texts by their passages: these are read as texts, sorted by length, and their logits added."""
+        assert self.passages is not None
+        split = Passages.split_texts(batch.keep, self.passages.most)
+        changes = split.split_interventions(changes) if changes else ()
+        order = (split.ends - split.starts).argsort(stable=True)
+        order = order.sort().values if trace else order  # a trace has them text by text
+        at_once = trace or similarity or torch.is_grad_enabled()
+        found: list[Output] = []
+        for rows in order.split(len(order) if at_once else max(1, PORTION // split.keep.shape[1])):
+            part, words = split.select_batch(rows, batch, embedded)
+            own = [changes[row] for row in rows.tolist()] if changes else ()
+            found.append(self.forward(part, trace=trace, intervene=own, similarity=similarity, embedded=words))
+        place, shown = order.argsort(), found[0].trace
+        logits = torch.cat([each.logits for each in found])[place]
+        pooled = torch.cat([each.pooled for each in found])[place]
+        weights = self.passages(pooled, split.texts, len(batch.ids))
+        return Output(
+            logits=weights @ logits,
+            pooled=weights @ pooled,
+            trace=None if shown is None else split.join_trace(shown),
+            similarity=found[0].similarity,
+            passages=dataclasses.replace(split, logits=logits, weights=weights.sum(0)),
+        )
+
     def embed_tokens(self, batch: Batch, record: Record = SILENT) -> Tensor:
         """Return the embedding (B, L, d) of each token, with its character n-grams."""
         x: Tensor = self.embedding(batch.ids)
@@ -228,6 +265,10 @@ class EncoderClassifier(nn.Module):
     def encode_tokens(self, batch: Batch) -> Tensor:
         """Encode a batch to token vectors (B, L, d) as the head reads them, without the class token."""
         completed, _ = self.complete_batch(batch)
+        if self.passages is not None and batch.ids.shape[1] > self.passages.most:
+            split = Passages.split_texts(batch.keep, self.passages.most)
+            every = torch.arange(len(split.texts), device=batch.ids.device)
+            return split.join_tokens(self.encode_tokens(split.select_batch(every, batch, None)[0]))
         x, _ = self._run_layers(
             self._build_input(self.embed_tokens(completed), completed), completed, trace=False, intervene=()
         )

@@ -141,6 +141,7 @@ class Output(NamedTuple):
     pooled: Tensor  # (B, d'): the last vector before the logits; of a token tagger the mean of these vectors
     trace: Trace | None = None
     similarity: Tensor | None = None  # (): mean cosine of the rows of two component maps, over layers, heads and tokens
+    passages: Any = None  # `core.models.passages.Passages` of texts that are read in passages
 
 
 @dataclass(frozen=True)

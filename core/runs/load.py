@@ -127,10 +127,14 @@ class LoadedRun:
         return predict
 
     def predict_by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> PassagePredictions:
-        """Predict texts by passages of `words` words and as their means; InputError if the run reads text pairs."""
+        """Predict texts by passages of `words` words, or a single one by the run's own (0); InputError: it cannot."""
+        task, scaling = self.record.task, self.record.scaling
+        if not words:
+            model, tokens, whole = self.model, self.tokenizer, self.predict(texts)
+            return PassagePredictions.read_own(model, tokens, texts[0], whole, task, scaling)
         refuse_passages(self.record)
         read = functools.partial(self.predict, unmixed=unmixed)
-        return predict_passages(read, texts, words).apply_scaling(self.record.scaling, self.record.task)
+        return predict_passages(read, texts, words).apply_scaling(scaling, task)
 
     def compute_vector(self, text: str, space: str = "") -> np.ndarray:
         """Return the vector (d,) of a text: the head's input, or the mean over tokens at the embedding or a layer."""
@@ -237,8 +241,11 @@ class LoadedRun:
             torch.manual_seed(seed)
             if config.family == "pretrained":
                 body, size = BackboneRecord.read(self.folder).build_body(config.dropout, tokenizer, None), 0
-            length, pairs = tokenizer.max_length, tokenizer.pairs
-            model = build_model(config, vocabulary=size, classes=classes, max_length=length, body=body, pairs=pairs)
+            about: dict[str, Any] = {
+                "max_length": tokenizer.max_length,
+                "passages": self.record.config.training.passages,
+            }
+            model = build_model(config, vocabulary=size, classes=classes, body=body, pairs=tokenizer.pairs, **about)
         return model.eval().requires_grad_(False)
 
     def enable_dropout(self, seed: int = 0) -> LoadedRun:
@@ -289,10 +296,11 @@ def _read_model(
     if config.family == "pretrained":
         return _read_pretrained(folder, config, record, tokenizer, folder / weights).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
-    pairs, tags = tokenizer.pairs, record.task == "tokens"
+    about: dict[str, Any] = {"pairs": tokenizer.pairs, "passages": record.config.training.passages}
     check_size(folder / weights, count_parameters(config, vocabulary=size, classes=classes))
     # Device "meta" would save memory, but with it torch imports its compiler, which takes 3 s in each process.
-    model = build_model(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
+    tags = record.task == "tokens"
+    model = build_model(config, vocabulary=size, classes=classes, max_length=length, each_token=tags, **about)
     if lost := sorted(find_missing(model, folder / weights)):
         raise RunDamaged(f"{folder / weights}: belongs to another model: {lost[0]} is not there")
     read_weights(model, folder / weights)

@@ -129,6 +129,8 @@ class Experiment(Events):
         if borrowed is not None:
             borrowed.check(self.config.model, self.run)
         tokenizer, start = self._fit_tokenizer(dataset, None if backbone is None else read_tokenizer(backbone))
+        if tokenizer.pairs and self.config.training.passages:
+            raise ConfigError("training.passages: splits one long text, and here each row has two; leave it out")
         body = None
         if borrowed is not None and backbone is not None:
             check_fits(self.config, tokenizer.max_length, get_free_memory(device))
@@ -144,7 +146,9 @@ class Experiment(Events):
         score = functools.partial(word_tagging.score_validation, dataset.classes) if tags else score_logits
         torch.manual_seed(self.config.training.seed)
         sizes = {"vocabulary": tokenizer.size, "max_length": tokenizer.max_length, "classes": len(dataset.classes)}
-        model = build_model(self.config.model, **sizes, body=body, pairs=tokenizer.pairs, each_token=tags)
+        about: dict[str, Any] = {"pairs": tokenizer.pairs, "each_token": tags}
+        about["passages"] = self.config.training.passages
+        model = build_model(self.config.model, **sizes, body=body, **about)
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
             self._add_results(start=start.copy_into(model, dataset.classes))

@@ -344,9 +344,11 @@ def refuse_tagged(record: RunRecord) -> None:
 
 
 def refuse_passages(record: RunRecord) -> None:
-    """Raise InputError for a run that reads text pairs, which cannot be split into passages."""
+    """Raise InputError for a run that reads text pairs, which cannot be split, or that splits long texts itself."""
     if record.pairs:
         raise InputError(f"--passage: run '{record.run}' reads two texts side by side, each as a whole")
+    if tokens := record.config.training.passages:
+        raise InputError(f"--passage: run '{record.run}' reads texts in passages of {tokens} tokens by itself")
 
 
 def update_intervals(results: Results) -> Results:

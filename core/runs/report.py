@@ -309,7 +309,8 @@ def _count_truncated(loaded: LoadedRun, reading: lineage.EncodedTexts, given: Ev
     for row in np.flatnonzero(cut) if given.passage else ():
         passages = split_passages(given.rows["text"][row], given.passage)
         cut[row] = lineage.encode_texts(loaded.tokenizer, passages).cut.any()
-    about = {"passages": bool(given.passage), "in_passages": not loaded.record.pairs}
+    whole = loaded.record.pairs or loaded.record.config.training.passages  # --passage is refused
+    about = {"passages": bool(given.passage), "in_passages": not whole}
     return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": loaded.tokenizer.max_length, **about}
 
 

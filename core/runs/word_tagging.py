@@ -58,7 +58,7 @@ def check_config(config: RunConfig) -> None:
     """Check that the settings can train a model that tags words; ConfigError names the nearest valid choice."""
     check_token_tagging(config.model)
     training, usual = config.training, TrainingConfig()
-    for name in ("teacher", "nonsense", "joined", "mix", "start"):
+    for name in ("teacher", "nonsense", "joined", "mix", "start", "passages"):
         if (value := getattr(training, name)) != getattr(usual, name):
             said = f"training.{name}={value!s:.60}: only for labels of whole texts"
             raise ConfigError(f"{said}, and here each word has a tag; leave it out")

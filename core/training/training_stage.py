@@ -23,6 +23,7 @@ from core.exceptions import Cancelled, RunDamaged, SentiscopeError
 from core.json_store import Count, Seconds, convert, parse_json
 from core.models.builder import Model
 from core.models.encoder import EncoderClassifier
+from core.models.passages import PORTION
 from core.text.token_table import TokenTable, split_batches
 from core.training.config import TrainingConfig
 from core.training.device import get_random_state, restore_random_state
@@ -199,7 +200,8 @@ class TrainingStage(ABC):
             self._log_row({"kind": "step", "loss": loss, "lr": lr, "grad_norm": norm.item()}, epoch)
 
     def _split_batch(self, rows: np.ndarray) -> list[np.ndarray]:
-        return np.array_split(rows, min(self.config.portions, len(rows)))
+        needed = math.ceil(self.lengths[rows].sum() / PORTION) if self.config.passages else 1
+        return np.array_split(rows, min(max(needed, self.config.portions), len(rows)))
 
     def _pop_mean_loss(self) -> float:
         mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0

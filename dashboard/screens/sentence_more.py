@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, number
+from core.formatting import count, number, signed
 from core.interpret.model_edits import Edits
 from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES
 from core.interpret.negation_templates import LONGEST as LONGEST_TEMPLATE
@@ -124,10 +124,7 @@ def _list_sections(
         "Other parts": (words and _has_other_parts(source), partial(_show_other_parts, source)),
         "Unknown words": (deep and has_pieces(trained), partial(show_unknown_words, trained)),
         "Mixture": (trained.mix is not None, partial(_show_mixture, record, source.edits, trained, view)),
-        "Passages": (
-            not record.pairs and len(split_passages(source.text, MOST_WORDS)) > 1,
-            partial(_show_passages, record, source.text),
-        ),
+        "Passages": (_is_long(record, trained), partial(_show_passages, record, source.text)),
         "Negation": (True, partial(_show_negation, record, others, source.text)),
         "Two models": (True, partial(show_second_run, source, others)),
         SECTION: (get_pinned() is not None, partial(compare_pinned, source, pin)),
@@ -314,24 +311,35 @@ ABOUT = (
     "A model trained on sentences reads a long text badly. Here it reads passages of at most {} words, without your "
     "changes, and predicts from the mean of their logits. In a terminal: predict with --passage."
 )
-NOTE = "Click a passage to read it alone. Undo restores the text."
+OWN = "The model was trained to read texts in passages of at most {} tokens; the mean of their logits is weighted."
+NOTE = "Effect: log-odds lost without the passage. Click a passage to read it alone."
+
+
+def _is_long(record: RunRecord, view: SentenceView) -> bool:
+    if most := record.config.training.passages:
+        return len(view.tokens) > most
+    return not record.pairs and len(split_passages(view.text, MOST_WORDS)) > 1
 
 
 def _show_passages(record: RunRecord, text: str) -> Tables:
     import pandas as pd
 
-    read = data.predict_passages(record.run, text, MOST_WORDS)
+    own = record.config.training.passages
+    read = data.predict_passages(record.run, text, 0 if own else MOST_WORDS)
     chances, whole = read.each.probabilities, read.whole.probabilities[0]
-    note = f"together {_format_prediction(record, whole)}"
-    show_heading("By passage", "passages", note=note, about=ABOUT.format(MOST_WORDS))
+    effects = read.measure_effects(record.task, record.scaling)
+    note = f"together {_format_prediction(record, whole)}; passage {effects.argmax() + 1} has most effect"
+    show_heading("By passage", "passages", note=note, about=OWN.format(own) if own else ABOUT.format(MOST_WORDS))
     with st.container(key="passages", gap="xxsmall", height=320 if len(chances) > SEEN else "content"):
-        for place, (passage, said) in enumerate(zip(read.cut[0], chances, strict=True)):
-            line = f"{_format_prediction(record, said)} — {wrap_bidi(clip_text(passage, QUOTED))}"
+        for place, (passage, said, effect) in enumerate(zip(read.cut[0], chances, effects, strict=True)):
+            told = f"{place + 1} · {_format_prediction(record, said)}, effect {signed(effect)}"
+            line = f"{told} — {wrap_bidi(clip_text(passage, QUOTED))}"
             alone = partial(state.set_value, state.TEXT, passage)
             if st.button(escape_label(line), key=f"passage-{place}", type="tertiary", on_click=alone):
                 st.rerun()
     show_caption(NOTE)
     columns = {f"probability:{name}": chances[:, place] for place, name in enumerate(record.classes)}
+    columns |= {"effect": effects, "weight": read.weights}
     return {"Passages": pd.DataFrame({"passage": read.cut[0], **columns})}
 
 

@@ -326,8 +326,9 @@ def test_passages_have_the_predictions_of_predict_and_a_click_opens_one(app, run
     opened(app, text=LONG)
     (found,) = api.predict("finished", [LONG], passage=40, store=RunStore(runs))["predictions"]
     assert [each["text"] for each in found["passages"]] == [GOOD.strip(), BAD.strip()]
-    for line, each in zip(passages(app), found["passages"], strict=True):
-        assert line.replace("\\", "").startswith(f"{each['label']} {max(each['probabilities'].values()):.2f} — ")
+    for number, (line, each) in enumerate(zip(passages(app), found["passages"], strict=True), 1):
+        told = f"{number} · {each['label']} {max(each['probabilities'].values()):.2f}, effect "
+        assert line.replace("\\", "").startswith(told)
     assert f"together {found['label']} {found['probabilities'][found['label']]:.2f}" in markup(app)
     press(app, "passage-1")
     assert app.text_input(key=state.TEXT).value == BAD.strip()

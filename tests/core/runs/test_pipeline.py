@@ -337,6 +337,8 @@ def test_similarity_of_text_pairs_is_learned(store, tmp_path):
     assert load_run(store, "both").tokenizer.pairs
     with pytest.raises(ConfigError, match=r"training\.joined: .*each row has two"):
         trained(store, folder, "vanilla", "joined", **PAIRED, **{"training.joined": 0.1, "data.limit": 100})
+    with pytest.raises(ConfigError, match=r"training\.passages: .*each row has two"):
+        trained(store, folder, "vanilla", "passages", **PAIRED, **{"training.passages": 8, "data.limit": 100})
 
 
 @pytest.mark.slow

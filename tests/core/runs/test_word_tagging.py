@@ -97,6 +97,7 @@ def test_text_label_commands_refuse_tagging_runs(trained, verb):
         ("bilstm", {}),
         ("tfidf-logreg", {}),
         *(("vanilla", {f"training.{name}": 0.1}) for name in ("nonsense", "joined")),
+        ("vanilla", {"training.passages": 8}),
         *(("vanilla", {f"training.{name}": "tfidf"}) for name in ("teacher", "mix")),
         *(("vanilla", each) for each in ({"training.metric": "accuracy"}, {"training.start": "names"})),
         ("vanilla", {"data.texts": False}),
