@@ -178,6 +178,40 @@ def find_drawing(name: str) -> Callable[..., Any]:
     return found[0].load()
 
 
+def export(
+    run: RunName,
+    to: Annotated[Path | str, CliArgument(name="--to", metavar="PATH")],
+    *,
+    format: str = "zip",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Write a run for use elsewhere: with other programs, on the Hugging Face hub, or as a page that runs the model.
+
+    Args:
+        to: A new folder; for zip a file.
+        format: zip: what `runs import` reads · huggingface: weights, tokenizer, settings and a model card · onnx: a
+            file for onnxruntime, and a card with the lines that load it (extra `onnx`) · html: one file that runs the
+            model in a browser, without a network.
+
+    Returns:
+        `run`, `format`; `folder`, or the zip file; `files`: name → bytes; `difference`: for onnx the largest difference
+        of a logit from the run, else None.
+    """
+    store, to = store or RunStore(), Path(to)
+    if format == "zip":
+        runs.archive.export_file(store, run, to)
+        size = to.expanduser().stat().st_size
+        return {"run": run, "format": format, "folder": str(to), "files": {to.name: size}, "difference": None}
+    return runs.model_export.export_model(store, run, format, to, lambda *given: find_drawing("export")(*given))
+
+
+def print_export(result: dict[str, Any]) -> None:
+    """Print the folder of an exported run, and its files."""
+    close = f", logits within {result['difference']:.0e}" if result["difference"] is not None else ""
+    say(f"{result['folder']}: {result['format']}{close}")
+    tabulate([{"file": name, "MB": f"{size / 1e6:.2f}"} for name, size in result["files"].items()], whole="file")
+
+
 def figures(
     run: RunName,
     folder: Annotated[Path | str, CliArgument(name="--to")],
