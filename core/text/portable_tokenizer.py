@@ -14,6 +14,7 @@ import tokenizers as hf
 
 from core.exceptions import NotAvailable
 from core.text.normalization import (
+    BREAK,
     CONTROL,
     HASHTAG,
     HUMP,
@@ -173,6 +174,7 @@ class PortableTokenizer:
             "steps": [step.to_portable() for step in self.steps],
             "token": translate_pattern(get_word_pattern()),
             "word": translate_pattern(compile_span_pattern()),
+            "line": translate_pattern(BREAK),
             "vocabulary": [*SPECIALS, *self.state["vocabulary"]],
             "merges": self.state.get("merges", []),
             "longest": self.tokenizer.max_length,

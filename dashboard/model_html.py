@@ -1,0 +1,99 @@
+"""A run as one HTML file that runs its model in a browser without a network.
+
+`sentiscope export RUN --format html` comes here through the entry point `sentiscope.verbs`: core does not know the
+dashboard. The file holds the run's weights as they are stored, and a forward pass written out in JavaScript.
+"""
+
+import base64
+import json
+from html import escape
+from string import Template
+from typing import Any, cast
+
+from core.exceptions import InputError
+from core.formatting import join_names
+from core.models.config import ModelConfig
+from core.models.encoder import EncoderClassifier, Layer
+from core.models.presets import PRESETS
+from core.paths import read_regular
+from core.runs.load import LoadedRun
+from core.runs.record import WEIGHTS
+from core.text.portable_tokenizer import PortableTokenizer
+from dashboard.figures.attention import build_map_rows
+from dashboard.figures.drawing import read_asset, to_draw_script
+from dashboard.lesson_html import write_colors
+
+LARGEST = 7_000_000  # bytes of the weights in a page, so that all of it has at most 8 MB
+EXAMPLE = "The film was not bad at all, but the ending was too long."
+
+
+def find_obstacle(config: ModelConfig) -> str:
+    """Return what a page cannot do of a model's settings; empty: nothing."""
+    attention = config.attention
+    cases = {
+        f"a model of the family {config.family}": config.family != "encoder",
+        "character n-grams of words": config.ngram_buckets,
+        "positions with recency or parts of speech": config.position == "polarity-aware",
+        "a gate on the keys": attention.gate,
+        "a window of neighbours": attention.window,
+        "a lexicon in the attention": attention.lexical != "none",
+        "λ of each token from the token": attention.lambda_input,
+        "convolutions, attention or a dense layer in the head": not config.head.linear,
+        "padding that is read as text": config.pad_mode == "as_released",
+    }
+    return next((name for name, there in cases.items() if there), "")
+
+
+def describe_model(run: LoadedRun) -> dict[str, Any]:
+    """Return what the page must know of a run besides its weights, as plain data for JSON."""
+    record, config, attention = run.record, run.record.config.model, run.record.config.model.attention
+    view, constant = run.inspect("a"), attention.mixing != "differential-v2"
+    layers = cast(EncoderClassifier, run.model).layers
+    return {
+        "classes": list(record.classes),
+        "task": record.task,
+        "temperature": record.scaling.temperature,
+        "prior": record.scaling.compute_prior_logits(record.task),
+        "width": config.width,
+        "layers": config.layers,
+        "heads": attention.heads,
+        "components": attention.components,
+        "coefficients": [layer.coefficients[..., 0].tolist() if constant else None for layer in view.layers],
+        "rowNorm": attention.row_norm,
+        "headNorm": attention.head_norm,
+        "headScales": [cast(Layer, layer).attention.mixing.scale for layer in layers],
+        "cosine": attention.qk_norm,
+        "rotary": attention.rotary,
+        "position": config.position,
+        "scale": run.model.scale,
+        "norm": config.norm,
+        "before": config.norm_place == "pre",
+        "feedforward": config.feedforward,
+        "classToken": config.pooling == "cls",
+        "oneLogit": config.head.one_logit,
+        "maps": [row.name for row in build_map_rows(view, 0, attention.subtracts)],
+    }
+
+
+def write_page(run: LoadedRun, tokenizer: PortableTokenizer) -> str:
+    """Return the page of a run; InputError: it cannot run this model, or would be too large."""
+    record = run.record
+    if obstacle := find_obstacle(record.config.model):
+        raise InputError(f"run '{record.run}': a page cannot compute {obstacle}; --format onnx may")
+    weights = run.folder / WEIGHTS
+    if (size := 4 * weights.stat().st_size // 3) > LARGEST:
+        large = f"its weights take {size / 1e6:.0f} MB of a page, and {LARGEST / 1e6:.0f} MB are the limit"
+        raise InputError(f"run '{record.run}': {large}; training.weights=int8 keeps them smaller")
+    model = json.dumps({**describe_model(run), "tokenizer": tokenizer.to_page()}, ensure_ascii=False)
+    line = PRESETS[record.preset].line if record.preset in PRESETS else ""
+    return Template(read_asset("model_page.html")).substitute(
+        title=escape(record.run),
+        about=escape(f"{record.described}, classes {join_names(record.classes)}. {line}"),
+        example=escape(EXAMPLE),
+        colors=write_colors(),
+        style="\n".join(read_asset(name) for name in ("model_page.css", "head_view.css")),
+        heads=to_draw_script(read_asset("head_view.js")),
+        script="\n".join(read_asset(f"model_{name}.js") for name in ("forward", "tokens", "page")),
+        model=model.replace("<", "\\u003c"),  # no text can close the script tag
+        weights=base64.b64encode(read_regular(weights, LARGEST)).decode(),
+    )
