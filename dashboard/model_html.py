@@ -84,7 +84,7 @@ def write_page(run: LoadedRun, tokenizer: PortableTokenizer) -> str:
     if (size := 4 * weights.stat().st_size // 3) > LARGEST:
         large = f"its weights take {size / 1e6:.0f} MB of a page, and {LARGEST / 1e6:.0f} MB are the limit"
         raise InputError(f"run '{record.run}': {large}; training.weights=int8 keeps them smaller")
-    model = json.dumps({**describe_model(run), "tokenizer": tokenizer.to_page()}, ensure_ascii=False)
+    model = json.dumps({**describe_model(run), "tokenizer": tokenizer.describe_page()}, ensure_ascii=False)
     line = PRESETS[record.preset].line if record.preset in PRESETS else ""
     return Template(read_asset("model_page.html")).substitute(
         title=escape(record.run),

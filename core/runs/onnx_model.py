@@ -5,7 +5,7 @@ import dataclasses
 import importlib.util
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -21,31 +21,31 @@ from core.models.encoder import Layer
 from core.models.head import Branch
 from core.models.trace import Batch
 from core.runs.load import LoadedRun
-from core.text.token_table import PaddedBatch, build_token_table
+from core.text.pos_tags import TAGS
+from core.text.token_table import build_token_table
 
 OPSET = 17
 CLOSE = 1e-4  # largest difference of a logit from that of the run
-FAMILIES = ("encoder", "cnn")
+SIZES = (1, 16)  # texts that are read at once to find it
+SHORT = 16  # tokens of the example with which a network without a window is written
 INPUTS = {
     "ids": "token ids, int64 (texts, tokens), 0 where padded",
     "keep": "bool (texts, tokens), true at the tokens of a text",
-    "tags": "part of speech of each token's word, int64 (texts, tokens): 1 to 12 in the order {tags}; 0: none",
-    "polarity": "positive, neutral and negative share of each token's word in {lexicon}, float32 (texts, tokens, {wide}"
-    "); a third each where the lexicon lists none",
+    "tags": f"part of speech of each token's word, int64 (texts, tokens); from 1: {', '.join(TAGS)}; 0: none",
+    "polarity": "positive, neutral and negative share of each token's word in the lexicon {lexicon}, float32 (texts, "
+    "tokens, {wide}); a third each where it lists none",
 }
+OUTPUTS = ("logits", "probabilities")
 
 
 def refuse_onnx(run: LoadedRun) -> None:
     """Raise InputError with the reason for a run whose network cannot be written as ONNX, or without the packages."""
-    model, name = run.record.config.model, run.record.run
+    model = run.record.config.model
     if missing := [each for each in ("onnx", "onnxruntime") if importlib.util.find_spec(each) is None]:
-        raise InputError(
-            f"--format onnx needs {' and '.join(missing)}: install them with `pip install 'sentiscope[onnx]'`"
-        )
-    if model.family not in FAMILIES:
-        raise InputError(f"run '{name}': --format onnx takes encoders and CNNs trained here, not {model.family}")
-    if model.ngram_buckets:
-        raise InputError(f"run '{name}': its network reads the letters of words, which --format onnx does not write")
+        raise InputError(f"--format onnx needs {' and '.join(missing)}: `pip install 'sentiscope[onnx]'`")
+    if model.family not in ("encoder", "cnn") or model.ngram_buckets:
+        what = "the letters of words" if model.ngram_buckets else f"a model of the family {model.family}"
+        raise InputError(f"run '{run.record.run}': --format onnx does not write {what}")
 
 
 class _SpeltNorm(nn.Module):
@@ -61,7 +61,7 @@ class _SpeltNorm(nn.Module):
 
 
 class _SpeltBranch(nn.Module):
-    """A convolution of a head that computes padding too, and sets it to 0, in place of leaving it out."""
+    """A convolution of a head that computes padding too and then sets it to 0."""
 
     def __init__(self, branch: Branch) -> None:
         super().__init__()
@@ -69,21 +69,19 @@ class _SpeltBranch(nn.Module):
 
     def forward(self, x: Tensor, keep: Tensor) -> Tensor:
         """Map token vectors x (B, L, d) through convolution, norm and ReLU to (B, L, c), 0 at padding."""
-        found = self.norm(self.convolution(x, keep).transpose(1, 2)).transpose(1, 2)
-        return F.relu(found) * keep[..., None]
+        return F.relu(self.norm(self.convolution(x, keep).transpose(1, 2)).transpose(1, 2)) * keep[..., None]
 
 
 @dataclasses.dataclass(frozen=True)
 class _ListedSupport(Support):
-    """A window whose global tokens are listed for each length of a text, since ONNX cannot draw them."""
+    """A window whose global tokens are listed for each length of a text, as ONNX cannot draw them."""
 
     longest: int = 0
 
     def draw_globals(self, keep: Tensor, layer: int) -> Tensor:
         """Return the positions of global tokens, (B, G), from the list of a layer."""
         lengths = torch.arange(self.longest + 1)
-        rows = draw_global_positions(lengths, layer=layer, random=self.random, seed=self.seed)
-        return rows[keep.sum(1)]
+        return draw_global_positions(lengths, layer=layer, random=self.random, seed=self.seed)[keep.sum(1)]
 
 
 class OnnxNetwork(nn.Module):
@@ -91,77 +89,58 @@ class OnnxNetwork(nn.Module):
 
     def __init__(self, run: LoadedRun) -> None:
         super().__init__()
-        self.task, self.scaling = run.record.task, run.record.scaling
-        self.model = copy.deepcopy(run.model)
+        self.task, self.scaling, self.model = run.record.task, run.record.scaling, copy.deepcopy(run.model)
         replace_layers(self.model, nn.RMSNorm, _SpeltNorm)
         replace_layers(self.model, Branch, _SpeltBranch)
-        for layer in cast("Sequence[Layer]", getattr(self.model, "layers", ())):
+        for layer in cast(Iterable[Layer], getattr(self.model, "layers", ())):
             if (area := layer.attention.terms.support) is not None:
-                most = run.tokenizer.max_length + self.model.first
-                listed = _ListedSupport(area.window, area.random, area.seed, most)
+                listed = _ListedSupport(area.window, area.random, area.seed, run.tokenizer.max_length + 1)
                 layer.attention.terms = dataclasses.replace(layer.attention.terms, support=listed)
 
     def forward(
         self, ids: Tensor, keep: Tensor, tags: Tensor | None = None, polarity: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return the logits (B, C) and calibrated probabilities (B, C) of texts; with a trace, as maps are explicit."""
+        """Return logits and probabilities (B, C) of texts; a trace makes the model compute its maps explicitly."""
         logits = self.model(Batch(ids, keep, tags, polarity), trace=True).logits
         return logits, compute_probabilities(logits, self.task, self.scaling)
 
 
-def list_inputs(batch: PaddedBatch) -> dict[str, np.ndarray]:
-    """Return the arrays of a batch by the names of the ONNX inputs."""
-    return {name: each for name, each in batch._asdict().items() if name in INPUTS and each is not None}
+def describe_arrays(run: LoadedRun, inputs: Sequence[str]) -> str:
+    """Return a Markdown list of the inputs and outputs of a run's ONNX file."""
+    text = run.tokenizer.config
+    about = {"lexicon": text.lexicon, "wide": 3 * max(1, len(text.lexicons))}
+    lines = [f"- `{name}`: {INPUTS[name].format(**about)}" for name in inputs]
+    return "\n".join([*lines, *(f"- output `{name}`: float32 (texts, {len(run.record.classes)})" for name in OUTPUTS)])
 
 
 def export_onnx(run: LoadedRun, texts: Sequence[str]) -> tuple[bytes, list[str], float]:
-    """Return a run's network as an ONNX file, its inputs, and the largest difference of a logit over texts.
+    """Return a run's network as an ONNX file, the names of its inputs, and the largest difference of a logit on texts.
 
-    The texts are read alone and in batches, with padding. InputError: it differs from the run, or as `refuse_onnx`.
+    The texts are read alone and in padded batches; InputError: the difference is above `CLOSE`.
     """
-    refuse_onnx(run)
-    window = run.record.config.model.attention.window
-    example = run.tokenizer.max_length if window else 16  # longer than the window, so that it is written
-    given = {name: torch.from_numpy(each) for name, each in list_inputs(_build_batch(run, texts[:2], example)).items()}
-    axes = {name: {0: "texts", 1: "tokens"} for name in given} | {name: {0: "texts"} for name in OUTPUTS}
-    written = io.BytesIO()
-    with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")  # of branches on lengths, which `_measure` checks
-        torch.onnx.export(
-            OnnxNetwork(run).eval(),
-            (),
-            written,  # type: ignore[arg-type]
-            kwargs=given,
-            input_names=list(given),
-            output_names=list(OUTPUTS),
-            dynamic_axes=axes,
-            opset_version=OPSET,
-            dynamo=False,  # the other exporter needs onnxscript
-        )
-    content = written.getvalue()
-    if (difference := _measure(run, content, texts)) > CLOSE:
-        raise InputError(
-            f"run '{run.record.run}': the ONNX file differs by {difference:.1g} from it, so it is not kept"
-        )
-    return content, list(given), difference
-
-
-OUTPUTS = ("logits", "probabilities")
-
-
-def _build_batch(run: LoadedRun, texts: Sequence[str], width: int = 0) -> PaddedBatch:
-    table = build_token_table(run.tokenizer, texts)
-    return table.pad_rows(np.arange(len(table)), width)
-
-
-def _measure(run: LoadedRun, content: bytes, texts: Sequence[str]) -> float:
     import onnxruntime
 
-    session: Any = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    found, logits = 0.0, run.predict(texts, unmixed=True).logits
-    for size in (1, 7, len(texts)):
-        for start in range(0, len(texts), size):
-            some = slice(start, start + size)
-            said = session.run(["logits"], list_inputs(_build_batch(run, texts[some])))[0]
-            found = max(found, float(np.abs(said - logits[some]).max()))
-    return found
+    table = build_token_table(run.tokenizer, texts)
+
+    def list_arrays(rows: slice, width: int = 0) -> dict[str, np.ndarray]:
+        """Return the inputs of some texts by name, padded to at least `width` tokens."""
+        padded = table.pad_rows(np.arange(len(texts))[rows], width)._asdict()
+        return {name: padded[name] for name in INPUTS if padded[name] is not None}
+
+    window = run.record.config.model.attention.window  # the example is longer, so that the window is written
+    example = list_arrays(slice(2), window + 2 if window else SHORT)
+    axes = {name: {0: "texts", 1: "tokens"} for name in example} | {name: {0: "texts"} for name in OUTPUTS}
+    given: dict[str, Any] = {"kwargs": {name: torch.from_numpy(each) for name, each in example.items()}}
+    given |= {"input_names": list(example), "output_names": list(OUTPUTS), "dynamic_axes": axes, "opset_version": OPSET}
+    written = io.BytesIO()
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")  # of branches on lengths; the comparison below covers them
+        torch.onnx.export(OnnxNetwork(run).eval(), (), cast(Any, written), **given, dynamo=False)  # without onnxscript
+    session: Any = onnxruntime.InferenceSession(written.getvalue(), providers=["CPUExecutionProvider"])
+    logits, difference = run.predict(texts).logits, 0.0
+    for some in (slice(at, at + size) for size in SIZES for at in range(0, len(texts), size)):
+        said = session.run(["logits"], list_arrays(some))[0]
+        difference = max(difference, float(np.abs(said - logits[some]).max()))
+    if difference > CLOSE:
+        raise InputError(f"run '{run.record.run}': a logit of its ONNX file differs by {difference:.1g}: not written")
+    return written.getvalue(), list(example), difference

@@ -53,7 +53,7 @@ const showEffects = async (text, found) => {
   const mine = ++turn, target = chooseTarget(found), odds = computeOdds(found.probabilities, target), heard = tokenizer.findRead(text);
   const items = tokenizer.findWords(text).slice(0, MOST_WORDS).map((word) => [word, make("small", {}, "\u2026")]);
   part("effects").replaceChildren(...items.map(([word, number]) => make("li", {}, make("b", { dir: "auto" }, text.slice(...word)), number)));
-  part("effects-note").textContent = `Effect of deleting the word on the log-odds of \u201c${model.classes[target]}\u201d, minus if they rise. Blue: the word speaks for it. Orange: against it.`;
+  part("effects-note").textContent = `Log-odds of \u201c${model.classes[target]}\u201d with the word minus without it. Blue: the word raises them. Orange: it lowers them.`;
   part("effects").setAttribute("aria-busy", "true");
   for (const [word, number] of items) {
     await new Promise((go) => setTimeout(go));
