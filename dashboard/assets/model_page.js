@@ -103,4 +103,4 @@ part("text").oninput = () => {
   waiting = setTimeout(show, 150);
 };
 show();
-window.sentiscope = { read, combineMaps, tokenizer, measureEffect, chooseTarget, computeOdds };
+window.sentiscope = { read, combineMaps, findTop, tokenizer, measureEffect, chooseTarget, computeOdds };
