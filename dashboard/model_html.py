@@ -7,6 +7,7 @@ dashboard. The file holds the run's weights as they are stored, and a forward pa
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 from html import escape
 from pathlib import Path
@@ -62,27 +63,15 @@ def describe_model(run: LoadedRun) -> dict[str, Any]:
     view, constant = run.inspect("a"), attention.mixing != "differential-v2"
     layers = cast("list[Layer]", cast("EncoderClassifier", run.model).layers)
     return {
+        **dataclasses.asdict(config),
+        **dataclasses.asdict(attention),
         "classes": list(record.classes),
         "task": record.task,
         "temperature": record.scaling.temperature,
         "prior": record.scaling.compute_prior_logits(record.task),
-        "width": config.width,
-        "layers": config.layers,
-        "heads": attention.heads,
-        "components": attention.components,
         "coefficients": [layer.coefficients[..., 0].tolist() if constant else None for layer in view.layers],
-        "rowNorm": attention.row_norm,
-        "headNorm": attention.head_norm,
-        "headScales": [layer.attention.mixing.scale for layer in layers],
-        "cosine": attention.qk_norm,
-        "rotary": attention.rotary,
-        "position": config.position,
+        "head_scales": [layer.attention.mixing.scale for layer in layers],
         "scale": run.model.scale,
-        "norm": config.norm,
-        "before": config.norm_place == "pre",
-        "feedforward": config.feedforward,
-        "classToken": config.pooling == "cls",
-        "oneLogit": config.head.one_logit,
         "maps": [row.name for row in build_map_rows(view, 0, attention.subtracts)],
     }
 

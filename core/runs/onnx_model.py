@@ -25,7 +25,7 @@ from core.text.pos_tags import TAGS
 from core.text.token_table import build_token_table
 
 OPSET = 17
-CLOSE = 1e-4  # largest difference of a logit from that of the run
+CLOSE = 1e-4  # largest difference of a logit from that of the run, as a share of logits above 1
 SIZES = (1, 16)  # texts that are read at once to find it
 SHORT = 16  # tokens of the example with which a network without a window is written
 INPUTS = {
@@ -140,7 +140,8 @@ def export_onnx(run: LoadedRun, texts: Sequence[str]) -> tuple[bytes, list[str],
     logits, difference = run.predict(texts).logits, 0.0
     for some in (slice(at, at + size) for size in SIZES for at in range(0, len(texts), size)):
         said = session.run(["logits"], list_arrays(some))[0]
-        difference = max(difference, float(np.abs(said - logits[some]).max()))
+        own = logits[some]
+        difference = max(difference, float((np.abs(said - own) / np.maximum(1, np.abs(own))).max()))
     if difference > CLOSE:
         raise InputError(f"run '{run.record.run}': a logit of its ONNX file differs by {difference:.1g}: not written")
     return written.getvalue(), list(example), difference

@@ -87,7 +87,7 @@ const sinusoid = (length, width) => {
 };
 
 // One query or key of a head: of unit length for cosine scores, and turned by its position if positions are rotary.
-const prepareVector = (vector, position, { cosine, rotary }) => {
+const prepareVector = (vector, position, { qk_norm: cosine, rotary }) => {
   let found = [...vector];
   if (cosine) {
     const length = Math.max(1e-12, Math.hypot(...found));
@@ -107,7 +107,7 @@ const computeCoefficients = (x, length, model, layer, get) => {
   const logits = linear(x, get("attention.mixing.logit.weight"));
   const heads = [...Array(model.heads).keys()], tokens = [...Array(length).keys()];
   const found = [heads.map(() => tokens.map(() => 1)), heads.map((h) => tokens.map((i) => -sigmoid(logits[i * model.heads + h])))];
-  if (!model.rowNorm) return found;
+  if (!model.row_norm) return found;
   const sums = heads.map((h) => tokens.map((i) => found.reduce((sum, map) => sum + Math.abs(map[h][i]), 0)));
   return found.map((map) => map.map((row, h) => row.map((value, i) => value / sums[h][i])));
 };
@@ -118,7 +118,7 @@ const attend = (x, length, model, layer, get) => {
   const part = (name) => linear(x, get(`attention.${name}.weight`), get(`attention.${name}.bias`));
   const q = part("query"), k = part("key"), v = part("value");
   const size = q.length / length / components / heads, wide = width / heads;
-  const factor = model.cosine ? get("attention.temperature").values[0] : 1 / Math.sqrt(size);
+  const factor = model.qk_norm ? get("attention.temperature").values[0] : 1 / Math.sqrt(size);
   const c = computeCoefficients(x, length, model, layer, get), out = new Float64Array(length * width), maps = [];
   for (let n = 0; n < components; n++) {
     maps.push([]);
@@ -141,7 +141,7 @@ const attend = (x, length, model, layer, get) => {
     }
   }
   let joined = out;
-  if (model.headNorm) joined = norm(out, wide, "rms", get("attention.head_norm.weight")).map((value) => value * model.headScales[layer]);
+  if (model.head_norm) joined = norm(out, wide, "rms", get("attention.head_norm.weight")).map((value) => value * model.head_scales[layer]);
   return { y: linear(joined, get("attention.out.weight"), get("attention.out.bias")), maps, coefficients: c };
 };
 
@@ -155,7 +155,7 @@ const feed = (x, model, get) => {
 
 // The answer to token ids: logits, and of each layer its maps and coefficients. A class token comes first if it is read.
 const forward = (model, tensors, ids) => {
-  const { width } = model, first = model.classToken ? 1 : 0, length = ids.length + first;
+  const { width } = model, before = model.norm_place === "pre", first = model.pooling === "cls" ? 1 : 0, length = ids.length + first;
   let x = new Float64Array(length * width);
   const table = tensors["embedding.weight"].values;
   ids.forEach((id, i) => {
@@ -167,18 +167,18 @@ const forward = (model, tensors, ids) => {
   for (let layer = 0; layer < model.layers && length; layer++) {
     const get = (name) => tensors[`layers.${layer}.${name}`];
     const apply = (name, input) => norm(input, width, model.norm, get(`${name}.weight`), get(`${name}.bias`));
-    const { y, maps, coefficients } = attend(model.before ? apply("attention_norm", x) : x, length, model, layer, get);
+    const { y, maps, coefficients } = attend(before ? apply("attention_norm", x) : x, length, model, layer, get);
     layers.push({ maps, coefficients });
-    x = model.before ? add(x, y) : apply("attention_norm", add(x, y));
-    const rewritten = feed(model.before ? apply("feedforward_norm", x) : x, model, get);
-    x = model.before ? add(x, rewritten) : apply("feedforward_norm", add(x, rewritten));
+    x = before ? add(x, y) : apply("attention_norm", add(x, y));
+    const rewritten = feed(before ? apply("feedforward_norm", x) : x, model, get);
+    x = before ? add(x, rewritten) : apply("feedforward_norm", add(x, rewritten));
   }
-  if (model.before) x = norm(x, width, model.norm, tensors["final_norm.weight"], tensors["final_norm.bias"]);
+  if (before) x = norm(x, width, model.norm, tensors["final_norm.weight"], tensors["final_norm.bias"]);
   const pooled = new Float64Array(width);
   if (first) pooled.set(x.subarray(0, width));
   else for (let i = 0; i < x.length; i++) pooled[i % width] += x[i] / length;
   const logits = [...linear(pooled, tensors["head.weight"], tensors["head.bias"])];
-  return { logits: model.oneLogit ? [0, ...logits] : logits, layers };
+  return { logits: model.head.one_logit ? [0, ...logits] : logits, layers };
 };
 
 // Probabilities of logits with the run's temperature, towards its class prior.

@@ -16,7 +16,7 @@ const tensors = readWeights(Uint8Array.from(atob(part("weights").textContent), (
 // Everything that the model makes of a text.
 const read = (text) => {
   const encoded = tokenizer.encode(text), { logits, layers } = forward(model, tensors, encoded.ids);
-  return { ...encoded, tokens: [...(model.classToken ? ["[CLS]"] : []), ...encoded.tokens], logits, layers, probabilities: calibrate(model, logits) };
+  return { ...encoded, tokens: [...(model.pooling === "cls" ? ["[CLS]"] : []), ...encoded.tokens], logits, layers, probabilities: calibrate(model, logits) };
 };
 const computeOdds = (probabilities, target) => {
   const others = model.task === "multi" ? 1 - probabilities[target] : probabilities.reduce((sum, p, i) => sum + (i === target ? 0 : p), 0);

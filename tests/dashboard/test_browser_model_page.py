@@ -46,7 +46,9 @@ def compare(page, run, texts) -> None:
     found, expected = page.evaluate(READ, texts), run.predict(texts)
     assert [each["ids"] for each in found] == run.tokenizer.encode_batch(texts)
     for name in ("logits", "probabilities"):
-        assert np.abs(np.array([each[name] for each in found]) - getattr(expected, name)).max() < CLOSE
+        own = getattr(expected, name)
+        share = np.abs(np.array([each[name] for each in found]) - own) / np.maximum(1, np.abs(own))
+        assert share.max() < CLOSE
     for text in FEW[:4]:
         view = run.inspect(text)
         assert page.evaluate("text => sentiscope.read(text).tokens", text) == list(view.tokens)
@@ -82,7 +84,7 @@ def test_page_of_a_starter_answers_and_explains_like_the_run(browser, tmp_path, 
 
 OTHER = {
     "vanilla": {"feedforward": "gelu"},
-    "vanilla-swiglu": {"norm": "none"},
+    "vanilla-swiglu": {"norm": "none", "layers": 1},
     "differential-v2": {},
     "ndt-free-n4": {},
     "tweet-v1-p1": {},
@@ -122,7 +124,7 @@ def test_page_is_used_with_the_keyboard_in_both_themes(browser, tmp_path, theme,
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowUp")
     assert page.locator(".head_view svg").get_attribute("aria-label").startswith("Attention, layer 1")
-    for _ in range(3):  # past the map to the words, the first word and the next one
+    for _ in range(2):  # past the map to the words
         page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     assert page.locator(".head_view p").inner_text().startswith("< attends to")

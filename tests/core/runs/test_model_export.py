@@ -124,8 +124,8 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
     refuse("is there already; name a new folder", to=tmp_path / "full")
     refuse("no run 'none'", run="none")
     mine = RunStore(tmp_path / "runs")
-    mine.create("first", preset="vanilla", config=store.read(WORDS).config)
-    refuse("has no weights", run="first", runs=mine)
+    first = mine.create(store.read(WORDS).config, "vanilla", "first").run
+    refuse("has no weights", run=first, runs=mine)
     monkeypatch.setattr(onnx_model.importlib.util, "find_spec", lambda name: None)
     refuse(re.escape("onnx and onnxruntime: `pip install 'sentiscope[onnx]'`"))
     monkeypatch.undo()
