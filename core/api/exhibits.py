@@ -11,6 +11,7 @@ from core import error_analysis, lessons, runs
 from core.api import options as arguments
 from core.api.options import Against, AnyRun, CliArgument, File, OnProgress, RunName, Split, Store
 from core.api.printing import make_printer, say, tabulate
+from core.api.runs import runs_export
 from core.exceptions import NotAvailable
 from core.formatting import count
 from core.runs.store import RunStore
@@ -190,19 +191,16 @@ def export(
     Args:
         to: A new folder; for zip a file.
         format: zip: what `runs import` reads · huggingface: weights, tokenizer, settings and a model card · onnx: a
-            file for onnxruntime, and a card with the lines that load it (extra `onnx`) · html: one file that runs the
-            model in a browser, without a network.
+            file, and a card with the lines that load it (extra `onnx`) · html: a page that runs the model offline.
 
     Returns:
-        `run`, `format`; `folder`, or the zip file; `files`: name → bytes; `difference`: for onnx the largest difference
-        of a logit from the run, else None.
+        `run`, `format`, `folder` or zip file; `files`: name → bytes; `difference`: for onnx, of a logit, else None.
     """
     store, to = store or RunStore(), Path(to)
-    if format == "zip":
-        runs.archive.export_file(store, run, to)
-        size = to.expanduser().stat().st_size
-        return {"run": run, "format": format, "folder": str(to), "files": {to.name: size}, "difference": None}
-    return runs.model_export.export_model(store, run, format, to, lambda *given: find_drawing("export")(*given))
+    if format != "zip":
+        return runs.model_export.export_model(store, run, format, to, lambda *given: find_drawing("export")(*given))
+    file = runs_export(run, to, store)
+    return {"run": run, "format": format, "folder": str(to), "files": {to.name: file["bytes"]}, "difference": None}
 
 
 def print_export(result: dict[str, Any]) -> None:

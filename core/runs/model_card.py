@@ -41,8 +41,7 @@ def write_card(store: RunStore, record: RunRecord, use: str) -> str:
     sets = {Path(name).name: SOURCES[name].licence if name in SOURCES else "not stated" for name in names}
     first, terms = next(iter(sets)), sorted(set(map(str.lower, sets.values())))
     splits = sorted(results, key=lambda split: (split != "test", split))
-    found: list[dict[str, Any]] = []
-    rows = []
+    found, rows = list[dict[str, Any]](), []
     for split, metric in ((split, each) for split in splits for each in METRIC_TYPES if results[split].get(each)):
         value, title = float(results[split][metric]), METRICS[metric].title
         ends = record.results.get("intervals", {}).get(split, {}).get(metric, ())
@@ -58,9 +57,7 @@ def write_card(store: RunStore, record: RunRecord, use: str) -> str:
         "tags": ["sentiment-analysis", "sentiscope", record.preset],
         "datasets": list(dict.fromkeys(source.hub.repo for source in known if source.hub)),
         "base_model": Path(record.config.model.backbone).name,
-        "metrics": sorted(
-            {METRIC_TYPES[name] for split in splits for name in METRIC_TYPES if results[split].get(name)}
-        ),
+        "metrics": sorted({each["metrics"][0]["type"] for each in found}),
         "model-index": [{"name": record.run, "results": found}],
     }
     command, note = write_train_command(record, store)

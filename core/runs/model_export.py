@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,8 @@ WritePage = Callable[[LoadedRun, PortableTokenizer], str]
 FORMATS = ("huggingface", "onnx", "html")
 SAMPLE = 40  # stored texts on which an ONNX file is compared with the run
 TEXTS = (
-    "Not bad at all!",
-    "I would NOT buy it again… the screen is “fine”, but it doesn’t last &amp; costs 1,000.50.",
-    "@someone look at https://example.org/a?b=c #BestDayEver 👍🏽 ❤️ soooo good",
-    "Der Film war schön, aber zu lang. Ça va? 日本語",
-    "",
-    "good " * 600,
+    "I would NOT buy it again… the screen is “fine”, but it doesn’t last &amp; costs 1,000.50. Ça va? 日本語",
+    *("@someone look at https://example.org/a?b=c #BestDayEver 👍🏽 ❤️ soooo good", "", "good " * 600),
 )  # own texts for the same
 
 
@@ -69,9 +65,9 @@ def build_files(store: RunStore, run: LoadedRun, form: str, write_page: WritePag
         split = choose_split(store, name, "")
         stored = read_predictions(run.folder / EVALUATION / split / PREDICTIONS)["text"].head(300).tolist()
     tokenizer, why = make_tokenizer(run, [*TEXTS, *stored])
+    if form == "html" and tokenizer is None:
+        raise InputError(f"run '{name}': a page cannot read its texts: {why}")
     if form == "html":
-        if tokenizer is None:
-            raise InputError(f"run '{name}': a page cannot read its texts: {why}")
         return {f"{name}.html": write_page(run, tokenizer).encode()}, None
     files = {"sentiscope/tokenizer.json": run.tokenizer.to_json().encode()}
     if tokenizer is not None:
@@ -95,7 +91,7 @@ def build_files(store: RunStore, run: LoadedRun, form: str, write_page: WritePag
     return {"README.md": write_card(store, record, use).encode(), **files}, difference
 
 
-def make_tokenizer(run: LoadedRun, texts: Sequence[str]) -> tuple[PortableTokenizer | None, str]:
+def make_tokenizer(run: LoadedRun, texts: list[str]) -> tuple[PortableTokenizer | None, str]:
     """Return the run's tokenizer in a form that needs no Sentiscope, or None and the reason."""
     try:
         made = PortableTokenizer(run.tokenizer)

@@ -27,7 +27,6 @@ from core.text.token_table import build_token_table
 OPSET = 17
 CLOSE = 1e-4  # largest difference of a logit from that of the run, as a share of logits above 1
 SIZES = (1, 16)  # texts that are read at once to find it
-SHORT = 16  # tokens of the example with which a network without a window is written
 INPUTS = {
     "ids": "token ids, int64 (texts, tokens), 0 where padded",
     "keep": "bool (texts, tokens), true at the tokens of a text",
@@ -127,8 +126,8 @@ def export_onnx(run: LoadedRun, texts: Sequence[str]) -> tuple[bytes, list[str],
         padded = table.pad_rows(np.arange(len(texts))[rows], width)._asdict()
         return {name: padded[name] for name in INPUTS if padded[name] is not None}
 
-    window = run.record.config.model.attention.window  # the example is longer, so that the window is written
-    example = list_arrays(slice(2), window + 2 if window else SHORT)
+    window = run.record.config.model.attention.window  # the example is longer, so that it is written
+    example = list_arrays(slice(2), window + 2)
     axes = {name: {0: "texts", 1: "tokens"} for name in example} | {name: {0: "texts"} for name in OUTPUTS}
     given: dict[str, Any] = {"kwargs": {name: torch.from_numpy(each) for name, each in example.items()}}
     given |= {"input_names": list(example), "output_names": list(OUTPUTS), "dynamic_axes": axes, "opset_version": OPSET}
@@ -140,8 +139,8 @@ def export_onnx(run: LoadedRun, texts: Sequence[str]) -> tuple[bytes, list[str],
     logits, difference = run.predict(texts).logits, 0.0
     for some in (slice(at, at + size) for size in SIZES for at in range(0, len(texts), size)):
         said = session.run(["logits"], list_arrays(some))[0]
-        own = logits[some]
-        difference = max(difference, float((np.abs(said - own) / np.maximum(1, np.abs(own))).max()))
+        share = np.abs(said - logits[some]) / np.maximum(1, np.abs(logits[some]))
+        difference = max(difference, float(share.max()))
     if difference > CLOSE:
         raise InputError(f"run '{run.record.run}': a logit of its ONNX file differs by {difference:.1g}: not written")
     return written.getvalue(), list(example), difference
