@@ -194,19 +194,19 @@ def export(
             file, and a card with the lines that load it (extra `onnx`) · html: a page that runs the model offline.
 
     Returns:
-        `run`, `format`, `folder` or zip file; `files`: name → bytes; `difference`: for onnx, of a logit, else None.
+        `run`, `format`, `file` (or folder), `bytes`; `files`: name → bytes; `difference` of a logit, for onnx.
     """
     store, to = store or RunStore(), Path(to)
     if format != "zip":
         return runs.model_export.export_model(store, run, format, to, lambda *given: find_drawing("export")(*given))
-    file = runs_export(run, to, store)
-    return {"run": run, "format": format, "folder": str(to), "files": {to.name: file["bytes"]}, "difference": None}
+    packed = runs_export(run, to, store)
+    return {"format": format, "files": {to.name: packed["bytes"]}, "difference": None, **packed}
 
 
 def print_export(result: dict[str, Any]) -> None:
     """Print the folder of an exported run, and its files."""
     close = f", logits within {result['difference']:.0e}" if result["difference"] is not None else ""
-    say(f"{result['folder']}: {result['format']}{close}")
+    say(f"{result['file']}: {result['format']}{close}")
     tabulate([{"file": name, "MB": f"{size / 1e6:.2f}"} for name, size in result["files"].items()], whole="file")
 
 

@@ -32,7 +32,7 @@ TEXTS = (
 def export_model(store: RunStore, run: str, form: str, to: Path, write_page: WritePage) -> dict[str, Any]:
     """Write a run to a new folder in one of `FORMATS`; `write_page` returns the page of the format `html`.
 
-    Returns `folder`, `files` (bytes of each), and `difference`: for ONNX the largest one of a logit, else None.
+    Returns `file` (the folder), `bytes`, `files` (bytes of each), and `difference`: for ONNX the largest one of a logit, else None.
     InputError: unknown format, a folder that is not empty, or a run without weights or that cannot be written so.
     """
     folder, record = to.expanduser().absolute(), store.read(run)
@@ -50,7 +50,8 @@ def export_model(store: RunStore, run: str, form: str, to: Path, write_page: Wri
     except OSError as error:
         raise InputError(f"--to {to}: cannot be written ({error.strerror})") from error
     sizes = {name: len(content) for name, content in files.items()}
-    return {"run": run, "format": form, "folder": str(folder), "files": sizes, "difference": difference}
+    about = {"run": run, "format": form, "file": str(folder), "bytes": sum(sizes.values())}
+    return {**about, "files": sizes, "difference": difference}
 
 
 def build_files(store: RunStore, run: LoadedRun, form: str, write_page: WritePage) -> tuple[Files, float | None]:
