@@ -32,7 +32,7 @@ TEXTS = (
 def export_model(store: RunStore, run: str, form: str, to: Path, write_page: WritePage) -> dict[str, Any]:
     """Write a run to a new folder in one of `FORMATS`; `write_page` returns the page of the format `html`.
 
-    Returns `file` (the folder), `bytes`, `files` (bytes of each), and `difference`: for ONNX the largest one of a logit, else None.
+    Returns `file` (the folder), `bytes`, `files` (bytes of each) and `difference` (for ONNX the largest of a logit).
     InputError: unknown format, a folder that is not empty, or a run without weights or that cannot be written so.
     """
     folder, record = to.expanduser().absolute(), store.read(run)
