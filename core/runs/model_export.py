@@ -66,9 +66,9 @@ def build_files(store: RunStore, run: LoadedRun, form: str, write_page: WritePag
         split = choose_split(store, name, "")
         stored = read_predictions(run.folder / EVALUATION / split / PREDICTIONS)["text"].head(300).tolist()
     tokenizer, why = make_tokenizer(run, [*TEXTS, *stored])
-    if form == "html" and tokenizer is None:
-        raise InputError(f"run '{name}': a page cannot read its texts: {why}")
     if form == "html":
+        if tokenizer is None:
+            raise InputError(f"run '{name}': a page cannot read its texts: {why}")
         return {f"{name}.html": write_page(run, tokenizer).encode()}, None
     files = {"sentiscope/tokenizer.json": run.tokenizer.to_json().encode()}
     if tokenizer is not None:
