@@ -41,6 +41,7 @@ VERBS: dict[str, str] = {
     "neighbours": "embeddings:neighbours",
     "figures": "exhibits:figures",
     "report": "exhibits:report",
+    "export": "exhibits:export",
     "lesson": "exhibits:lesson",
     "claims": "paper_claims:claims",
     "reproduce": "papers:reproduce",

@@ -11,6 +11,7 @@ from core import error_analysis, lessons, runs
 from core.api import options as arguments
 from core.api.options import Against, AnyRun, CliArgument, File, OnProgress, RunName, Split, Store
 from core.api.printing import make_printer, say, tabulate
+from core.api.runs import runs_export
 from core.exceptions import NotAvailable
 from core.formatting import count
 from core.runs.store import RunStore
@@ -176,6 +177,37 @@ def find_drawing(name: str) -> Callable[..., Any]:
     if not found:
         raise NotAvailable("this installation draws no figures; install it again: pip install -e .")
     return found[0].load()
+
+
+def export(
+    run: RunName,
+    to: Annotated[Path | str, CliArgument(name="--to", metavar="PATH")],
+    *,
+    format: str = "zip",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Write a run for use elsewhere: with other programs, on the Hugging Face hub, or as a page that runs the model.
+
+    Args:
+        to: A new folder; for zip a file.
+        format: zip: what `runs import` reads · huggingface: weights, tokenizer, settings and a model card · onnx: a
+            file, and a card with the lines that load it (extra `onnx`) · html: a page that runs the model offline.
+
+    Returns:
+        `run`, `format`, `file` (or folder), `bytes`; `files`: name → bytes; `difference` of a logit, for onnx.
+    """
+    store, to = store or RunStore(), Path(to)
+    if format != "zip":
+        return runs.model_export.export_model(store, run, format, to, lambda *given: find_drawing("export")(*given))
+    packed = runs_export(run, to, store)
+    return {"format": format, "files": {to.name: packed["bytes"]}, "difference": None, **packed}
+
+
+def print_export(result: dict[str, Any]) -> None:
+    """Print the folder of an exported run, and its files."""
+    close = f", logits within {result['difference']:.0e}" if result["difference"] is not None else ""
+    say(f"{result['file']}: {result['format']}{close}")
+    tabulate([{"file": name, "MB": f"{size / 1e6:.2f}"} for name, size in result["files"].items()], whole="file")
 
 
 def figures(

@@ -142,7 +142,7 @@ class Run(NamedRun):
     report = bind_verb(exhibits.report)
     show = bind_verb(runs_api.runs_show)
     cancel = bind_verb(runs_api.runs_cancel)
-    export = bind_verb(runs_api.runs_export)
+    export = bind_verb(exhibits.export)
     remove = bind_verb(runs_api.runs_remove)
 
     @property

@@ -180,8 +180,7 @@ def compute_half_window(window: int) -> int:
 
 def is_global(positions: Tensor, length: int) -> Tensor:
     """Return which tokens are global, (B, L) bool, from the positions (B, G) of global tokens."""
-    marked = torch.zeros(positions.shape[0], length + 1, dtype=torch.bool, device=positions.device)
-    return marked.scatter_(1, positions.where(positions != ABSENT, length), True)[:, :length]
+    return (positions[..., None] == torch.arange(length, device=positions.device)).any(1)
 
 
 @lru_cache(maxsize=65_536)

@@ -388,7 +388,7 @@ class EncoderClassifier(nn.Module):
         if embedded is not None:
             x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)
         if self.class_token is not None:
-            x = torch.cat([self.class_token.expand(len(x), 1, -1), x[:, 1:]], 1)
+            x = torch.cat([self.class_token.expand(x.shape[0], 1, -1), x[:, 1:]], 1)
         if self.positions is not None:
             p = self.positions(x, batch.keep, batch.tags, record)
             if places is not None:  # a part of speech is no position

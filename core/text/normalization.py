@@ -26,7 +26,7 @@ Replace = Callable[[re.Match[str]], str]
 
 
 @functools.cache
-def _build_forms() -> dict[str, str]:
+def build_lookalike_forms() -> dict[str, str]:
     """Return character → NFKC form for wide and narrow characters and for ligatures."""
     found: dict[str, str] = {}
     for code in (*range(0x3000, 0x3001), *range(0xFF00, 0xFFEF)):
@@ -48,8 +48,9 @@ def _decode_entity(entity: re.Match[str]) -> str:
 
 
 @functools.cache
-def _build_steps() -> tuple[tuple[re.Pattern[str], Replace], ...]:
-    forms = _build_forms()
+def build_lookalike_steps() -> tuple[tuple[re.Pattern[str], Replace], ...]:
+    """Build the steps that replace look-alike characters, in their order: a pattern, and what it is replaced by."""
+    forms = build_lookalike_forms()
     letter, before = r"[^\W\d_]", rf"(?:(?<=[^\W\d_])|(?<=[{build_mark_class()}]))"
     joined = rf"{EMOJI}[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]*\u200d(?={EMOJI})"
     return (
@@ -69,7 +70,7 @@ def replace_lookalikes(text: str, version: int = LOOKALIKES) -> str:
     """Replace look-alike characters in a text, unless `version` is 0."""
     if not version or (text.isascii() and not any(sign in text for sign in "&<`")):
         return text
-    for pattern, replace in _build_steps():
+    for pattern, replace in build_lookalike_steps():
         text = pattern.sub(replace, text)
     return text
 
@@ -79,7 +80,7 @@ def replace_with_places(text: str, places: Sequence[int], version: int = LOOKALI
     if replace_lookalikes(text, version) == text:
         return text, [*places]
     found = [*places]
-    for pattern, replace in _build_steps():
+    for pattern, replace in build_lookalike_steps():
         moved, parts, end, length = [0] * (len(text) + 1), list[str](), 0, 0
         for match in pattern.finditer(text):
             start, stop = match.span()
@@ -99,8 +100,8 @@ Step = Callable[[str], str]
 URL_MARK, USER_MARK = "<url>", "<user>"
 LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"  # Only letters, so later steps keep them and BPE can make each one piece
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Not every "www." is a link: "awww... so sweet".
 LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
@@ -108,15 +109,15 @@ LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
 _URL = re.compile(rf"{LINK}|\bhttps?\b", re.IGNORECASE)
 USER = r"(?<!\w)@[A-Za-z0-9_]+"
 _USER = re.compile(USER)
-_HASHTAG = re.compile(r"(?<!\w)#(?!\ufe0f?\u20e3)([^\s#]+)")  # not in a keycap emoji
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+HASHTAG = re.compile(r"(?<!\w)#(?!\ufe0f?\u20e3)([^\s#]+)")  # not in a keycap emoji
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # The cleaning of 7ess-Xin, section III-A: `http://`, `https://` or `www.` links, and handles `@username`.
 _PAPER_URL = re.compile(LINK, re.IGNORECASE)
 _PAPER_USER = re.compile(r"@\w+")
 # The released code also matches inside a word ("awwww"), and up to the next blank.
 _RELEASED_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
 _RELEASED_USER = re.compile(r"@\S+")
-_TAG = re.compile(r"#(\w+)")
+TAG = re.compile(r"#(\w+)")
 _INNER = rf"{build_mark_class()}\u200c\u200d"
 # Emoji and apostrophes are removed ("don't" → "dont"); vowel signs and joiners belong to the letter before them.
 _NO_WORD = re.compile(rf"[^\w\s{_INNER}]|(?<![\w{_INNER}])[{_INNER}]+")
@@ -127,7 +128,7 @@ _DIGITS = re.compile(r"\d+")
 _LETTERS = rf"(?:[^\W\d_][{build_mark_class()}]*)+"
 _WORD_OUTSIDE = re.compile(rf"{LINK}|@\w+|(?<!\w)({_LETTERS}(?:['’]{_LETTERS})*)(?!\w)", re.IGNORECASE)
 _RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
-_QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
+QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
 def _compose_unicode(text: str) -> str:
@@ -137,7 +138,7 @@ def _compose_unicode(text: str) -> str:
 
 def _fold_blanks(text: str) -> str:
     """Replace line breaks, control characters and runs of blanks in a text by a blank; drop zero-width characters."""
-    return " ".join((text if text.isprintable() else _INVISIBLE.sub("", _CONTROL.sub(" ", text))).split())
+    return " ".join((text if text.isprintable() else INVISIBLE.sub("", CONTROL.sub(" ", text))).split())
 
 
 def _mark_elongation(text: str) -> str:
@@ -178,7 +179,7 @@ def _build_cleaning(
         _LOWER,
         ("links removed", partial(links.sub, "")),
         ("user names removed", partial(users.sub, "")),
-        ("hash signs removed", partial(_TAG.sub, r"\1")),
+        ("hash signs removed", partial(TAG.sub, r"\1")),
         ("only letters, digits and underscores", partial(no_words.sub, "")),
         ("digits removed", partial(_DIGITS.sub, "")),
         _FOLD,
@@ -195,8 +196,8 @@ NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
         ("links marked", partial(_URL.sub, f" {URL_MARK} ")),
         ("user names marked", partial(_USER.sub, f" {USER_MARK} ")),
         # `#BuyTheDip` becomes `# Buy The Dip`.
-        ("hashtags split", lambda text: _HASHTAG.sub(lambda found: f" # {_HUMP.sub(' ', found[1])} ", text)),
-        ("quotes straightened", methodcaller("translate", _QUOTES)),
+        ("hashtags split", lambda text: HASHTAG.sub(lambda found: f" # {HUMP.sub(' ', found[1])} ", text)),
+        ("quotes straightened", methodcaller("translate", QUOTES)),
         _LOWER,
         _COMPOSE,
         _FOLD,
@@ -208,45 +209,46 @@ NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
 
 def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
     """Normalise many texts by the normaliser and options in the settings; see `prepare`."""
-    changes = [change for _, change in _choose_steps(config)]
-    return [_apply_steps(text, changes) for text in texts]
+    changes = [change for _, change in choose_steps(config)]
+    return [apply_steps(text, changes) for text in texts]
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
     """Normalise a text, or both texts of a pair, by the settings; `cased` omits lower-casing, for a tagger."""
-    return _apply_steps(text, [change for _, change in _choose_steps(config, cased)])
+    return apply_steps(text, [change for _, change in choose_steps(config, cased)])
 
 
 def measure_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
     """Return the length of the normalised text before each of the given positions in the typed text."""
     plain, found = replace_with_places(text, places, config.lookalikes)
     plain = plain if split_pair(text) else replace_sign(plain)  # a pair mark that a replacement made is no mark
-    rest = [change for _, change in _choose_steps(config) if change is not _LOOKALIKES[config.lookalikes]]
-    whole = len(_apply_steps(plain, rest))
-    return [min(whole, len(_apply_steps(plain[:place], rest))) for place in found]
+    rest = [change for _, change in choose_steps(config) if change is not _LOOKALIKES[config.lookalikes]]
+    whole = len(apply_steps(plain, rest))
+    return [min(whole, len(apply_steps(plain[:place], rest))) for place in found]
 
 
 def list_steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
     """Return each normalisation step that changed the text, as (name, text after it), for display."""
     shown = []
-    for name, change in _choose_steps(config):
-        if (changed := _apply_steps(text, [change])) != text:
+    for name, change in choose_steps(config):
+        if (changed := apply_steps(text, [change])) != text:
             shown.append((name, changed))
         text = changed
     return shown
 
 
-def _apply_steps(text: str, changes: Iterable[Step]) -> str:
+def apply_steps(text: str, changes: Iterable[Step]) -> str:
     """Apply normalisation steps to a text, or to each text of a pair, so that steps do not see the pair mark."""
     if parts := split_pair(text):
-        return MARK.join(_apply_steps(part, changes) for part in parts)
+        return MARK.join(apply_steps(part, changes) for part in parts)
     for change in changes:
         text = change(text)
     return text
 
 
 @functools.lru_cache(1024)
-def _choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
+def choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
+    """Return the name and function of each step of the settings' normalisation, in order."""
     if config.normaliser not in NORMALIZERS:
         raise ConfigError(f"text.normaliser={config.normaliser!r}: one of {', '.join(NORMALIZERS)}")
     chosen = NORMALIZERS[config.normaliser]

@@ -39,7 +39,7 @@ class BpeTokenizer(Tokenizer):
         numbered = {piece: index for index, piece in enumerate(self._vocabulary)}
         if len(numbered) != len(self._vocabulary) or not numbered.keys() >= set(ALPHABET):
             raise ValueError("the pieces are not unique or do not cover all bytes")
-        self._model = _build_pipeline(hf.models.BPE(vocab=numbered, merges=self._merges))
+        self._model = build_pipeline(hf.models.BPE(vocab=numbered, merges=self._merges))
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> "BpeTokenizer":
@@ -47,7 +47,7 @@ class BpeTokenizer(Tokenizer):
         if config.max_vocab < len(ALPHABET) + FIRST:
             least = f"at least {len(ALPHABET) + FIRST} (256 bytes and 2 special entries)"
             raise ConfigError(f"text.max_vocab={config.max_vocab}: byte-level BPE needs {least}")
-        model = _build_pipeline(hf.models.BPE())
+        model = build_pipeline(hf.models.BPE())
         trainer = hf.trainers.BpeTrainer(
             vocab_size=config.max_vocab - FIRST,
             min_frequency=config.min_freq,
@@ -119,7 +119,7 @@ class BpeTokenizer(Tokenizer):
         return cls(vocabulary, merges, config, max_length)
 
 
-def _build_pipeline(model: hf.models.BPE) -> hf.Tokenizer:
+def build_pipeline(model: hf.models.BPE) -> hf.Tokenizer:
     """Build a tokenizer pipeline: words (each with a leading blank) → bytes → pieces, and back; no special tokens."""
     pipeline = hf.Tokenizer(model)
     pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)

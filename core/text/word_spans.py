@@ -17,13 +17,14 @@ Span = tuple[int, int]
 
 def find_word_spans(text: str) -> list[Span]:
     """Return the span of each word, mark, emoji, link, @name, #tag or entity of a typed text, in whole graphemes."""
-    found = _compile_pattern().finditer(text)
+    found = compile_span_pattern().finditer(text)
     visible = (each for each in found if any(unicodedata.category(sign) not in ("Cc", "Cf") for sign in each[0]))
     return extend_spans(text, (each.span() for each in visible))
 
 
 @functools.cache
-def _compile_pattern() -> re.Pattern[str]:
+def compile_span_pattern() -> re.Pattern[str]:
+    """Return the regular expression of the words of a typed text."""
     return re.compile(
         rf"(?i:{LINK})|{USER}|{ENTITY}|(?i:{BREAK.pattern})|(?:(?<!\w)\#(?=[^\W_]))?(?:{get_word_pattern().pattern})"
     )

@@ -18,6 +18,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.leaderboard import Board, compare_baseline, describe_cost, describe_order, shorten_board
 from dashboard.figures.results import CORPUS
+from dashboard.model_html import build_page, find_obstacle
 from dashboard.widgets.export import offer_download
 from dashboard.widgets.figure import show_caption, show_drawing, show_heading
 from dashboard.widgets.messages import show_finding as show_finding
@@ -146,6 +147,9 @@ def _offer_pages(record: RunRecord) -> None:
             about = "Everything that another machine needs to show it: record, curves, weights, predictions, maps"
             pack = partial(export_run, data.store(), run)
             offer_download("Export · zip", pack, f"{run}.zip", "application/zip", "export-run", about)
+        if record.status == "done" and not find_obstacle(record, data.store().get_path(run)):
+            write, about = partial(build_page, data.store(), run), "The model as one page that runs without a network"
+            offer_download("Export · page", write, f"{run}.html", "text/html", "export-page", about)
         offer_removal(run)
 
 

@@ -155,3 +155,11 @@ def test_two_runs_are_compared_drawn_and_reported(store, tmp_path):
     assert api.figures("own", tmp_path / "all", only=["confusion"], store=store)["files"]
     report = api.report("own", tmp_path / "own.html", store=store)
     assert {"results", "errors", "map", "learning", "model"} <= {each["name"] for each in report["sections"]}
+
+
+def test_hub_folder_of_a_backbone_run_is_imported_as_the_run(store, tmp_path):
+    files = api.export("plain", tmp_path / "hub", format="huggingface", store=store)["files"]
+    assert "tokenizer.json" not in files and "sentiscope/backbone.json" in files
+    assert "split by Sentiscope's own tokenizer" in (tmp_path / "hub" / "README.md").read_text()
+    with pytest.raises(InputError, match="--format onnx"):
+        api.export("plain", tmp_path / "onnx", format="onnx", store=store)
