@@ -212,7 +212,7 @@ def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda wha
     """
     model, classes = cast(EncoderClassifier, loaded.model), loaded.record.classes
     parts = [each for each in list_silencings(model) if each.how != "mean"]
-    short = (given.rows["text"].str.split().str.len() <= SHORT) & (loaded.record.task == "single")
+    short = (given.rows["text"].str.split().map(len) <= SHORT) & (loaded.record.task == "single")
     rows = given.rows[short].reset_index(drop=True)
     about = {"texts": len(rows), "split": given.split, "parts": len(parts)}
     if rows.empty:
