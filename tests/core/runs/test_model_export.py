@@ -50,7 +50,6 @@ def run_card(folder, texts):
 @pytest.mark.slow
 @pytest.mark.parametrize("run", [WORDS, TWEETS, "starter-vanilla"])
 def test_lines_of_the_onnx_card_answer_like_the_command(run, store, tmp_path):
-    pytest.importorskip("onnxruntime")
     made = api.export(run, tmp_path / "out", format="onnx", store=store)
     assert made["difference"] < 1e-5 and {"README.md", "model.onnx", "tokenizer.json"} <= made["files"].keys()
     expected = [each["probabilities"] for each in api.predict(run, SENTENCES, store=store)["predictions"]]
@@ -65,7 +64,6 @@ ENCODERS = [name for name in STRUCTURES if PRESETS[name].model.family == "encode
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", [*ENCODERS, "cnn", "padded"])
 def test_onnx_file_of_each_structure_has_the_logits_of_the_run(preset):
-    pytest.importorskip("onnxruntime")
     model = PRESETS["cnn"].model
     if preset != "cnn":
         model = small("vanilla" if preset == "padded" else preset)
@@ -105,7 +103,6 @@ def test_hub_folder_has_metadata_weights_tokenizer_and_the_run(store, tmp_path):
 
 @pytest.mark.slow
 def test_model_with_further_inputs_lists_them_and_has_no_lines(store, tmp_path):
-    pytest.importorskip("onnxruntime")
     run = draw_run(STARTERS, small("lexical-last"), lexicon="vader")
     _, inputs, _ = export_onnx(run, SENTENCES[:9])
     listed = onnx_model.describe_arrays(run, inputs)
@@ -129,14 +126,12 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
     monkeypatch.setattr(onnx_model.importlib.util, "find_spec", lambda name: None)
     refuse(re.escape("onnx and onnxruntime: `pip install 'sentiscope[onnx]'`"))
     monkeypatch.undo()
-    pytest.importorskip("onnxruntime")
     mixed = dataclasses.replace(load_run(store, WORDS).record, results={"mix": {"weight": 0.5}})
     monkeypatch.setattr(type(store), "read", lambda self, run: mixed)
     refuse("mixes TF-IDF into its answers, which --format onnx does not write")
 
 
 def test_families_that_onnx_does_not_write_are_refused():
-    pytest.importorskip("onnxruntime")
     lstm = draw_run(STARTERS, PRESETS["bilstm"].model)
     with pytest.raises(InputError, match="does not write a model of the family bilstm"):
         onnx_model.refuse_onnx(lstm)
