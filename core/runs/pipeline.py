@@ -145,10 +145,9 @@ class Experiment(Events):
         tags = dataset.task == word_tagging.TASK
         score = functools.partial(word_tagging.score_validation, dataset.classes) if tags else score_logits
         torch.manual_seed(self.config.training.seed)
-        sizes = {"vocabulary": tokenizer.size, "max_length": tokenizer.max_length, "classes": len(dataset.classes)}
-        about: dict[str, Any] = {"pairs": tokenizer.pairs, "each_token": tags}
-        about["passages"] = self.config.training.passages
-        model = build_model(self.config.model, **sizes, body=body, **about)
+        sizes: dict[str, Any] = {"vocabulary": tokenizer.size, "max_length": tokenizer.max_length}
+        sizes |= {"classes": len(dataset.classes), "passages": self.config.training.passages}
+        model = build_model(self.config.model, **sizes, body=body, pairs=tokenizer.pairs, each_token=tags)
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
             self._add_results(start=start.copy_into(model, dataset.classes))
