@@ -21,7 +21,7 @@ from core.runs.model_export import TEXTS, export_model
 from core.runs.onnx_model import CLOSE, export_onnx
 from core.runs.store import RunStore
 
-WORDS, TWEETS = "starter-ndt-pm1-n2", "starter-tweet-v1-p2"
+WORDS, TWEETS = "starter-ndt-small", "starter-tweet-v1-p2"
 BLOCKED = """
 import sys
 class Refuse:
