@@ -129,6 +129,9 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
     mixed = dataclasses.replace(load_run(store, WORDS).record, results={"mix": {"weight": 0.5}})
     monkeypatch.setattr(type(store), "read", lambda self, run: mixed)
     refuse("mixes TF-IDF into its answers, which --format onnx does not write")
+    reading = dataclasses.replace(mixed.config, training=dataclasses.replace(mixed.config.training, passages=64))
+    mixed = dataclasses.replace(mixed, results={}, config=reading)
+    refuse("reads long texts in passages, which --format onnx does not write")
 
 
 def test_families_that_onnx_does_not_write_are_refused():
