@@ -17,7 +17,7 @@ from core.exceptions import InputError
 from core.models.presets import PRESETS
 from core.runs import onnx_model
 from core.runs.load import load_run
-from core.runs.model_export import TEXTS, export_model
+from core.runs.model_export import TEXTS, build_files, export_model
 from core.runs.onnx_model import CLOSE, export_onnx
 from core.runs.store import RunStore
 
@@ -129,9 +129,12 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
     mixed = dataclasses.replace(load_run(store, WORDS).record, results={"mix": {"weight": 0.5}})
     monkeypatch.setattr(type(store), "read", lambda self, run: mixed)
     refuse("mixes TF-IDF into its answers, which --format onnx does not write")
-    reading = dataclasses.replace(mixed.config, training=dataclasses.replace(mixed.config.training, passages=64))
-    mixed = dataclasses.replace(mixed, results={}, config=reading)
-    refuse("reads long texts in passages, which --format onnx does not write")
+    monkeypatch.undo()
+    run = load_run(store, WORDS)
+    training = dataclasses.replace(run.record.config.training, passages=64)
+    record = dataclasses.replace(run.record, config=dataclasses.replace(run.record.config, training=training))
+    with pytest.raises(InputError, match="reads long texts in passages, which --format html does not write"):
+        build_files(store, dataclasses.replace(run, record=record), "html", lambda run, tokenizer: "")
 
 
 def test_families_that_onnx_does_not_write_are_refused():
