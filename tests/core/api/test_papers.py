@@ -7,6 +7,7 @@ import re
 import shutil
 
 import pytest
+from refused import check_raises
 from typer.testing import CliRunner
 
 from core.api import public as sentiscope
@@ -57,14 +58,10 @@ def test_old_keys_of_papers_are_understood():
 def test_wrong_choices_are_refused():
     with pytest.raises(InputError, match="--format 'pdf': one of text, csv, markdown, latex"):
         sentiscope.reproduce("ndt", format="pdf")
-    with pytest.raises(InputError, match="--scale 'large': one of small, paper"):
-        sentiscope.reproduce("ndt", scale="large")
-    with pytest.raises(InputError, match="ndt has no table 'XII'"):
-        sentiscope.reproduce("ndt", "XII")
-    with pytest.raises(InputError, match="no paper is called 'nope'"):
-        sentiscope.reproduce("nope")
-    with pytest.raises(InputError, match="--seeds 0: at least 1"):
-        sentiscope.reproduce("ndt", seeds=0)
+    check_raises(InputError, "--scale 'large': one of small, paper", sentiscope.reproduce, "ndt", scale="large")
+    check_raises(InputError, "ndt has no table 'XII'", sentiscope.reproduce, "ndt", "XII")
+    check_raises(InputError, "no paper is called 'nope'", sentiscope.reproduce, "nope")
+    check_raises(InputError, "--seeds 0: at least 1", sentiscope.reproduce, "ndt", seeds=0)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +79,7 @@ def test_damaged_results_are_refused_in_a_sentence(files, said, tmp_path):
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(InputError, match=re.escape(said)):
-        sentiscope.reproduce("ndt", "VII", results=tmp_path)
+    check_raises(InputError, re.escape(said), sentiscope.reproduce, "ndt", "VII", results=tmp_path)
 
 
 def test_results_without_their_labels_are_refused(tmp_path):

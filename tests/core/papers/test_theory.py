@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 
 from core.api import public as sentiscope
 from core.exceptions import InputError, NotAvailable
@@ -132,12 +133,9 @@ def test_the_gate_is_a_factor_on_keys_and_hidden_keys_weigh_nothing():
 def test_what_has_no_kernel_is_refused():
     store = RunStore()
     for run, said in (("starter-ndt-01-n3", "no single attention map"), ("starter-lexical-last", "more terms")):
-        with pytest.raises(NotAvailable, match=said):
-            theory.compare_with_kernel(load_run(store, run), "good")
-    with pytest.raises(InputError, match="layer 9: this model has layers 1 to"):
-        sentiscope.theory("kernel", layer=9)
-    with pytest.raises(NotAvailable, match="knows no word"):
-        sentiscope.theory("kernel", text="")
+        check_raises(NotAvailable, said, theory.compare_with_kernel, load_run(store, run), "good")
+    check_raises(InputError, "layer 9: this model has layers 1 to", sentiscope.theory, "kernel", layer=9)
+    check_raises(NotAvailable, "knows no word", sentiscope.theory, "kernel", text="")
 
 
 def test_a_mistyped_name_lists_all():

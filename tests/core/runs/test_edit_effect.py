@@ -3,6 +3,7 @@ import shutil
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core.api.evaluation import evaluate
 from core.api.prediction import predict
@@ -38,10 +39,8 @@ def test_an_edit_of_all_texts_is_the_edit_of_each(store, run, tmp_path):
 def test_an_edit_of_all_texts_names_no_token(store, run):
     for edit in ("g1.1:0", "h1.1,g1.1:0"):
         said = rf"--edit {edit.split(',')[-1]}: this names a word of one text; an edit of many texts names parts"
-        with pytest.raises(InputError, match=said):
-            evaluate(run, edit=edit, store=store)
-    with pytest.raises(InputError, match=r"--edit h9\.1: this run has layers 1 to"):
-        evaluate(run, edit="h9.1", store=store)
+        check_raises(InputError, said, evaluate, run, edit=edit, store=store)
+    check_raises(InputError, r"--edit h9\.1: this run has layers 1 to", evaluate, run, edit="h9.1", store=store)
 
 
 def test_the_answers_that_an_edit_changes_are_those_of_the_loop_of_single_edits(store, run):

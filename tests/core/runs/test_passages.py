@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from refused import check_raises
 
 from core import api
 from core.exceptions import InputError, NotAvailable
@@ -57,7 +58,5 @@ def test_the_effect_of_a_passage_is_the_log_odds_lost_without_it(trained):
 
 
 def test_passages_of_words_and_own_passages_of_a_short_text_are_refused(trained):
-    with pytest.raises(InputError, match="passages of 4 tokens by itself"):
-        api.predict("long", [LONG], passage=5, store=trained)
-    with pytest.raises(NotAvailable, match="short enough"):
-        load_run(trained, "long").predict_by_passage(["good"], 0)
+    check_raises(InputError, "passages of 4 tokens by itself", api.predict, "long", [LONG], passage=5, store=trained)
+    check_raises(NotAvailable, "short enough", load_run(trained, "long").predict_by_passage, ["good"], 0)

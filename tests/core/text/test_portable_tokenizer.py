@@ -3,6 +3,7 @@ import re
 
 import pytest
 from exported import NASTY, PLAIN
+from refused import check_raises
 
 from core.exceptions import NotAvailable
 from core.text.config import TextConfig
@@ -46,7 +47,5 @@ def test_translated_pattern_has_no_flags_and_finds_the_same(pattern, text, found
 
 
 def test_tokenizer_that_others_lack_is_refused_with_the_reason():
-    with pytest.raises(NotAvailable, match="drawn-out words marked"):
-        make(mark_elongation=True)
-    with pytest.raises(NotAvailable, match="pairs of texts"):
-        make([f"{text} ‖ {text}" for text in PLAIN])
+    check_raises(NotAvailable, "drawn-out words marked", make, mark_elongation=True)
+    check_raises(NotAvailable, "pairs of texts", make, [f"{text} ‖ {text}" for text in PLAIN])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import THREE, TWO
+from refused import check_raises
 from scipy.special import softmax
 from sklearn import metrics as sk
 
@@ -259,12 +260,9 @@ def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation"
 
 def test_cost_needs_a_ratio_a_class_and_validation():
     assert thresholding.read_decision(cost_source()).threshold == 0.5
-    with pytest.raises(NotAvailable, match="--with cost=5"):
-        COSTS.read_data(cost_source())
-    with pytest.raises(NotAvailable, match="--with rule=CLASS"):
-        COSTS.read_data(cost_source(("a", "b", "c")))
-    with pytest.raises(InputError, match="nothing to choose"):
-        cost_source(("a", "b", "c"), cost=5).get_choice(thresholding.COST)
+    check_raises(NotAvailable, "--with cost=5", COSTS.read_data, cost_source())
+    check_raises(NotAvailable, "--with rule=CLASS", COSTS.read_data, cost_source(("a", "b", "c")))
+    check_raises(InputError, "nothing to choose", cost_source(("a", "b", "c"), cost=5).get_choice, thresholding.COST)
     shown = COSTS.read_data(cost_source(("a", "b", "c"), rule="b", cost=5))
     assert shown.name == "b" and "false negative of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
     with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
