@@ -61,8 +61,7 @@ def test_suite_texts_are_escaped(page):
 
 
 def test_page_asks_for_the_polarity_of_unknown_classes(page, runs):
-    store = RunStore(runs)
-    store.update("baseline", classes=("calm", "joy"))
+    RunStore(runs).update("baseline", classes=("calm", "joy"))
     app = page()
     assert "Is each class negative or positive?" in words(app)
     assert "passes" not in words(app) and "cannot be tested" not in words(app)

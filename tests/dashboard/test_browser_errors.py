@@ -240,8 +240,7 @@ def test_list_grows_when_scrolled_and_the_bar_shows_the_position(page, thousand)
     expect(page.locator(".reader .list li").nth(400)).to_be_attached(timeout=20_000)
     top, size = page.locator(".reader .list").evaluate("(it) => [it.scrollTop, it.scrollHeight / it.children.length]")
     assert 250 < top / size < 400 and place(page) == "1 of 1\u202f000"
-    first = page.locator(".reader .list li").first
-    assert first.get_attribute("aria-selected") == "true"
+    assert page.locator(".reader .list li").first.get_attribute("aria-selected") == "true"
     opened(page, f"{thousand}/errors?run=many&select=wrong")  # the bar shows the current sentence
     for number in range(2, 5):
         page.keyboard.press("j")

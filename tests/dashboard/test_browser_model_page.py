@@ -31,8 +31,7 @@ FEW = [*SENTENCES[2:16:3], SENTENCES[-3]]
 
 
 def opened(browser, file, **look):
-    context = browser.new_context(offline=True, **look)
-    page, complaints = context.new_page(), []
+    page, complaints = browser.new_context(offline=True, **look).new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: request.url.startswith("file:") or complaints.append(request.url))
@@ -47,8 +46,7 @@ def compare(page, run, texts) -> None:
     assert [each["ids"] for each in found] == run.tokenizer.encode_batch(texts)
     for name in ("logits", "probabilities"):
         own = getattr(expected, name)
-        share = np.abs(np.array([each[name] for each in found]) - own) / np.maximum(1, np.abs(own))
-        assert share.max() < CLOSE
+        assert (np.abs(np.array([each[name] for each in found]) - own) / np.maximum(1, np.abs(own))).max() < CLOSE
     for text in FEW[:4]:
         view = run.inspect(text)
         assert page.evaluate("text => sentiscope.read(text).tokens", text) == list(view.tokens)

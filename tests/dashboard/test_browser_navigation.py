@@ -365,7 +365,6 @@ def test_tab_reaches_each_control_of_a_first_screen_with_visible_focus(browser, 
             around = dict(zip(("x", "y", "width", "height"), box, strict=True))
             focused = page.screenshot(clip=around)
             page.evaluate(f"() => {{ {DEEPEST} window.now = e; e.blur(); }}")
-            seen = page.screenshot(clip=around) != focused or not page.evaluate("drawn")
-            assert seen, (path, name)
+            assert page.screenshot(clip=around) != focused or not page.evaluate("drawn"), (path, name)
             page.evaluate("() => window.now.focus({ focusVisible: true })")
         assert stop is None and page.evaluate("() => [...left.keys()]") == [], path

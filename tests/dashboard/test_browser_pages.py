@@ -208,8 +208,7 @@ def test_saved_counter_example_is_listed_and_can_be_removed(page, server, librar
     grid.scroll_into_view_if_needed()
     settle(page)
     grid.click(position={"x": 20, "y": 56})  # the checkbox of the first row
-    back = page.get_by_role("link", name="Show how it was found")
-    expect(back).to_be_visible()
+    expect(page.get_by_role("link", name="Show how it was found")).to_be_visible()
     assert [each for rules in looks(page) for each in violations(page, rules)] == []
     assert page.title() != "taken"
     page.get_by_role("button", name="Remove", exact=True).press("Enter")

@@ -44,8 +44,7 @@ def opened(browser, file: Path, theme: str = "light", width: int = 1440) -> tupl
 def starter(tmp_path_factory) -> Path:
     """The report of a run on 3,202 sentences."""
     file = tmp_path_factory.mktemp("starter") / "report.html"
-    store = RunStore(ROOT / "trained")
-    api.report("starter-ndt-01-n3", file, store=store)
+    api.report("starter-ndt-01-n3", file, store=RunStore(ROOT / "trained"))
     return file
 
 
@@ -56,8 +55,7 @@ def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
     store, labels = RunStore(folder / "runs"), np.arange(2 * len(NASTY)) % 2
     rows = texts(labels, **{"=own": [*NASTY, *NASTY]})
     rows["text"] = [f"{text} {place}" if place % 3 else f"{text}{place}" for place, text in enumerate([*NASTY, *NASTY])]
-    classes = ("</script>bad", "=good")
-    answering(store, "nasty", right_where(np.arange(len(labels)) > 6, labels), rows, classes=classes)
+    answering(store, "nasty", right_where(np.arange(len(labels)) > 6, labels), rows, classes=("</script>bad", "=good"))
     api.report("nasty", folder / "report.html", store=store)
     return folder / "report.html", store
 
@@ -179,8 +177,7 @@ def train(page: Page) -> None:
         settle(page)
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url("**run=mine*")
-    ended = page.locator(".s-run", has_text=re.compile(r"mine.*finished after"))
-    expect(ended).to_be_visible(timeout=240_000)
+    expect(page.locator(".s-run", has_text=re.compile(r"mine.*finished after"))).to_be_visible(timeout=240_000)
     settle(page)
 
 
@@ -225,8 +222,7 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
         expect(page.locator(".reader .pane .top b")).to_have_text(f"{row + 1} of {phone}")
         page.keyboard.press("1")
         page.keyboard.press("j")
-    rate = page.locator(".st-key-fig-codes tbody tr[data-id]")
-    expect(rate).to_contain_text(re.compile(rf"{phone}\D*1\.00"))
+    expect(page.locator(".st-key-fig-codes tbody tr[data-id]")).to_contain_text(re.compile(rf"{phone}\D*1\.00"))
     page.wait_for_url("**at=**")
     link = page.url
     page.goto(f"{empty_server}/compare?compare=mine&compare=words")

@@ -303,8 +303,7 @@ LONGER = " with gears and valves that turn well"
 @pytest.mark.parametrize("more", ["", LONGER])
 def test_data_page_reports_differences_of_test_only_if_there_are_any(app, runs, tmp_path, monkeypatch, more):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    folder = write_splits(tmp_path / "data", 60, more)
-    shown = words(opened(app, "data", data=str(folder)))
+    shown = words(opened(app, "data", data=str(write_splits(tmp_path / "data", 60, more))))
     assert "n = 120" in shown
     assert ("test differs from training" in shown) == bool(more)
     assert ("Compared with training, test has longer texts" in shown) == bool(more)

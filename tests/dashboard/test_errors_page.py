@@ -112,8 +112,7 @@ def test_doubtful_labels_become_the_selection(app, tmp_path):
     pd.concat([frame, strange]).to_csv(tmp_path / "films.csv", index=False)
     split = {"data.split": "0.6/0.2/0.2"}
     api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films")
-    found = Run("films").errors(label_errors=True)["label_errors"]
-    likely = [row for row in found["rows"] if row["likely"]]
+    likely = [row for row in Run("films").errors(label_errors=True)["label_errors"]["rows"] if row["likely"]]
     doubted = {split: {row["text"] for row in likely if row["split"] == split} for split in ("test", "train")}
     assert all(doubted.values())
     page = whole(pages.opened(app, "errors", run="films", more="all"))

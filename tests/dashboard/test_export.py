@@ -170,5 +170,4 @@ def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(made, traine
         f"api.figures('finished', Path({str(tmp_path)!r}), only={only}, store=RunStore(Path({str(trained)!r})))\n"
         "print(*(name for name in ('streamlit', 'torch', 'umap', 'openTSNE') if name in sys.modules))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == []
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []

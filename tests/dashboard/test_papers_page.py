@@ -89,8 +89,7 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
 def test_bars_and_boxes_are_unfolded(app):
     opened(app, "papers", paper="inceptive", table="5", more="all")
     chart = json.loads(app.get("plotly_chart")[0].proto.spec)
-    kinds = [trace["type"] for trace in chart["data"]]
-    assert kinds == ["bar", "bar", "box", "scatter", "box", "scatter"]
+    assert [trace["type"] for trace in chart["data"]] == ["bar", "bar", "box", "scatter", "box", "scatter"]
     row = sentiscope.reproduce("inceptive", "5")["tables"][0]["rows"][0]
     assert chart["data"][2]["x"] == row["values"] and chart["data"][3]["x"] == [80.8]
 

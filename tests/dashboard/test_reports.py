@@ -179,8 +179,7 @@ def test_report_without_texts_hides_definitions(tmp_path):
     answering(store, "private", right_where(POOR, LABELS), texts(LABELS), data__texts=False)
     run = Run("private", store)
     run.codes.add("irony", definition="as in: what a joy", example="thanks a lot")
-    draw = run.codes.draw(5, author="ann")
-    run.codes.code(["irony"], keys=draw["keys"], author="ann")
+    run.codes.code(["irony"], keys=run.codes.draw(5, author="ann")["keys"], author="ann")
     for told in (True, False):
         markup = coded(store, "private", told=told).markup
         assert [words in markup for words in ("what a joy", "thanks a lot", "text ")] == [told] * 3

@@ -186,8 +186,7 @@ def test_link_restores_threshold_and_cells(app, runs):
     opened(app, "performance", run="finished", **given)
     assert app.slider(key="threshold").value == 1.0
     assert [row[1] for row in confusion_of(app)] == [0, 0]
-    matrix = next(chart.proto for chart in app.get("plotly_chart"))
-    assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]
+    assert "1.000</b>" in json.loads(next(chart.proto for chart in app.get("plotly_chart")).spec)["data"][0]["text"][0]
     assert "<b>validation</b>" in text_of(app)
 
 

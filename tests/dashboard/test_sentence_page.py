@@ -163,8 +163,7 @@ def test_words_have_the_effects_of_explain(app, runs, name, edit):
 
 def test_pieces_of_unknown_words_are_shown(app, runs, table, tiny):
     api.train(str(table), "ndt-01-n3", {**tiny, "model.ngram_buckets": 40}, name="spelling", store=RunStore(runs))
-    text = "good qqzzx film zaaaa"
-    opened(app, run="spelling", text=text)
+    opened(app, run="spelling", text="good qqzzx film zaaaa")
     assert "The model reads unknown words in pieces" in markup(app)
     assert "qqzzx: &lt;qq, qqz" in markup(app) and "good: " not in markup(app)
 

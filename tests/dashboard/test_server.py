@@ -173,8 +173,7 @@ def put(app, session, file):
 
 def test_session_stores_four_largest_files_without_limiting_others(kept):
     app = behind(kept)
-    statuses = [asyncio.run(put(app, "one", number))[0] for number in range(6)]
-    assert statuses == [204, 204, 204, 204, 413, 413]
+    assert [asyncio.run(put(app, "one", number))[0] for number in range(6)] == [204, 204, 204, 204, 413, 413]
     assert b"close it and open the page again" in asyncio.run(put(app, "one", 9))[1]
     assert asyncio.run(put(app, "two", 0))[0] == 204
     kept.remove_file("one", "0")
@@ -193,8 +192,7 @@ def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
 
 def test_number_of_small_files_is_limited(kept):
     app = behind(kept, size=1)
-    statuses = [asyncio.run(put(app, "one", number))[0] for number in range(45)]
-    assert statuses == [204] * 40 + [413] * 5
+    assert [asyncio.run(put(app, "one", number))[0] for number in range(45)] == [204] * 40 + [413] * 5
 
 
 HIDDEN = ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/")
@@ -247,8 +245,7 @@ def test_page_of_another_local_server_cannot_control_ours(origin, host, taken):
     ],
 )
 def test_only_a_server_without_other_names_is_local(monkeypatch, address, names, local):
-    options = {"server.address": address, "server.allowedHosts": names}
-    monkeypatch.setattr(access.st, "get_option", options.__getitem__)
+    monkeypatch.setattr(access.st, "get_option", {"server.address": address, "server.allowedHosts": names}.__getitem__)
     assert access.is_local() is local
 
 

@@ -164,8 +164,7 @@ def test_predict_guesses_the_text_column_and_joins_predictions_to_the_file(cli, 
     for name in ("out.csv", "out.jsonl", "out.parquet"):
         code, out, err = cli("predict", "first", "--data", "mine.csv", "--to", name, "--json")
         told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
-        found = json.loads(out)
-        assert found == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
+        assert json.loads(out) == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
         read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
         frame = read[name.split(".")[1]](place / name)
         assert frame[["id", "review", "predicted"]].to_dict("records") == rows
@@ -344,8 +343,7 @@ def test_inspect_shows_pieces_of_unknown_words(cli, trained, tmp_path):
     small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
     cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
     asked = "inspect", "spelling", "so qqzz"
-    shown = cli.json(*asked)
-    assert shown["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
+    assert cli.json(*asked)["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
     assert "qqzz is not in the vocabulary, its pieces: <qq qqz qzz" in cli(*asked)[1]
 
 

@@ -63,8 +63,7 @@ def test_intervals_have_their_coverage_for_different_templates():
     random, held = np.random.default_rng(0), []
     for _ in range(800):
         counts = random.binomial(4, random.beta(0.6, 1.4, 20))
-        pairs = [pair for number, failed in enumerate(counts) for pair in marks(failed, 4, str(number))]
-        found = count_failures(pairs)
+        found = count_failures([pair for number, failed in enumerate(counts) for pair in marks(failed, 4, str(number))])
         low, high = found.compute_interval(estimate_agreement([found]))
         held.append(low <= 0.3 <= high)
     assert 0.93 < np.mean(held) < 0.975

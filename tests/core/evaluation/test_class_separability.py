@@ -120,8 +120,7 @@ def test_layer_vectors_start_with_embeddings_and_end_with_the_head_input():
     assert found[-1] == pytest.approx(predict_texts(of.model, of.tokenizer, TEXTS).pooled, abs=1e-5)
     assert np.abs(found[0] - found[-1]).max() > 0.1
     of = reader("vanilla", position="none")
-    ids = of.tokenizer.encode_batch(["bad good"])[0]
-    rows = of.model.embedding.weight[list(ids)].detach().numpy() * of.model.scale
+    rows = of.model.embedding.weight[list(of.tokenizer.encode_batch(["bad good"])[0])].detach().numpy() * of.model.scale
     assert read_layers(of.model, of.tokenizer, ["bad good"])[0, 0] == pytest.approx(rows.mean(0), abs=1e-6)
 
 

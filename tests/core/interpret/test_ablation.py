@@ -51,8 +51,7 @@ def test_zero_ablation_removes_a_parts_contribution(straight):
         layer, attention = output.trace.layers[0], model.layers[0].attention
         v = attention.value(output.trace.embedded[0]).unflatten(1, (model.heads, -1)).transpose(0, 1)
         each = (layer.coefficients * layer.maps) @ v  # (1, N, H, L, d/H)
-        class_weights = model.head.weight[1] - model.head.weight[0]
-        into = (class_weights @ attention.out.weight).view(model.heads, -1)  # (H, d/H)
+        into = ((model.head.weight[1] - model.head.weight[0]) @ attention.out.weight).view(model.heads, -1)  # (H, d/H)
         added = (each[0].mean(2) * into).sum(-1)  # (N, H)
     found = index_effects(silence_parts(straight, TEXT, "good"))
     for i, head in product(range(model.components), range(model.heads)):

@@ -98,8 +98,7 @@ def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
 def test_a_text_too_long_for_maps_has_a_reason(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
     attention = dataclasses.replace(PRESETS["ndt-pm1-n3"].model.attention, window=2)
-    view = inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all")
-    assert view.too_long
+    assert inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all").too_long
 
 
 def test_a_class_token_comes_first_and_models_without_attention_have_no_layers():

@@ -112,8 +112,7 @@ def test_predictions_do_not_depend_on_trace_or_batch(preset):
 
 
 def test_texts_without_n_grams_are_refused():
-    model = make(make_config())
-    check_raises(InputError, "these texts come without them", model, example())
+    check_raises(InputError, "these texts come without them", make(make_config()), example())
 
 
 def test_capabilities_include_n_grams():

@@ -104,8 +104,7 @@ def count_weights(words: int, classes: int, *, maps: int = 0, width: int = 128) 
         layer = 4 * square + width * 256 + 256 + 256 * width + width + 2 * norms
         return words * width + 2 * layer + norms + width * classes + classes
     scores = maps * (width * width + width) + 2 * square  # Q and K of half the width each; V and output
-    lambdas = (maps - 1) * 2 * width // 4
-    layer = scores + lambdas + 3 * width * 384 + 2 * 384 + width + norms
+    layer = scores + (maps - 1) * 2 * width // 4 + 3 * width * 384 + 2 * 384 + width + norms
     return words * width + 2 * layer + width + width * classes + classes
 
 
@@ -161,8 +160,7 @@ def test_7ess_xin_accuracy_is_implied_by_counts_of_two_equal_classes(found):
     n, misfits = 80_000, []  # of each class, as sections III.A and IV have them
     for name, row in table.iterrows():
         hits = row["recall"] * n
-        alarms = hits / row["precision"] - hits
-        accuracy = (hits + n - alarms) / (2 * n)
+        accuracy = (hits + n - (hits / row["precision"] - hits)) / (2 * n)
         misfits += [name] if abs(accuracy - row["accuracy"]) > 1.6e-4 else []
         at = list(rows("7ess-xin", "II", "accuracy")["variant"]).index(name)
         assert own["accuracy"]["recomputed"][at] == round(accuracy, 4), name

@@ -34,15 +34,13 @@ def rms(values):
 def test_reported_tables_are_complete_and_found_by_paper():
     assert {row.paper for row in select_reported()} == {preset.paper for preset in PRESETS.values()} - {"baseline"}
     counts = Counter(row.paper for row in select_reported())
-    others = {"7ess-xin": 195, "lexical": 135, "inceptive": 105, "sentiformer": 51}
-    assert counts == {"ndt": 547, **others}
+    assert counts == {"ndt": 547, "7ess-xin": 195, "lexical": 135, "inceptive": 105, "sentiformer": 51}
     tables = Counter(row.table for row in select_reported(paper="ndt"))
     assert [tables[name] for name in ("I", "III", "V", "VII")] == [56] * 4  # 14 models, 4 metrics
     assert [tables[name] for name in ("II", "IV", "VI", "VIII")] == [48] * 4
     assert tables["IX"] == 56
     found = select_reported(paper="ndt", metric="lambda")
-    places = {(row.dataset, row.variant, row.layer, row.component) for row in found}
-    assert len(found) == len(places) == 192
+    assert len(found) == len({(row.dataset, row.variant, row.layer, row.component) for row in found}) == 192
     four = {(row.layer, row.component) for row in found if row.variant.endswith("N=4")}
     assert four == {(layer, component) for layer in (1, 2) for component in (1, 2, 3)}
 
@@ -56,8 +54,7 @@ def test_initial_lambdas_match_the_reported_values():
     assert rms(drift("pm1", layer=1)) == pytest.approx(0.075, abs=5e-4)
     assert rms(drift("pm1", layer=2)) == pytest.approx(0.030, abs=5e-4)
     assert min(drift("pos")) == pytest.approx(0.0114, abs=5e-5)
-    below = [value for value in drift("free") if value < 0]
-    assert below == [pytest.approx(-0.0023, abs=5e-5)]
+    assert [value for value in drift("free") if value < 0] == [pytest.approx(-0.0023, abs=5e-5)]
     assert compute_alpha_beta("pos", 2, 1)[1] == compute_lambda_target(2, 1)
 
 

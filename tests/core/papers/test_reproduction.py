@@ -129,8 +129,7 @@ def test_every_reported_cell_has_a_row():
             if paper == "ndt":
                 assert len(rows) == sizes.get(table["table"], len(rows))
     [figure] = reproduce_tables("7ess-xin", "fig. 5")["tables"]
-    reported = [row["reported"] for row in figure["rows"] if row["reported"] is not None]
-    assert reported == [85.3, 73.8, 26.2, 33.0, 20.0]
+    assert [row["reported"] for row in figure["rows"] if row["reported"] is not None] == [85.3, 73.8, 26.2, 33.0, 20.0]
 
 
 def test_scores_come_from_the_committed_lines():
@@ -153,8 +152,7 @@ def test_scores_come_from_the_committed_lines():
 
 
 def make_line(model, seed, predicted, **more):
-    truth = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    accuracy = float(np.mean(truth == predicted))
+    accuracy = float(np.mean(np.array([0, 0, 0, 0, 1, 1, 1, 1]) == predicted))
     scores = {"accuracy": accuracy, "f1_macro": accuracy}
     line = {"group": "7ess-xin-8000", "data": "sentiment140", "model": model, "seed": seed}
     settings = {"data.split": "0.8/0.1/0.1", "data.limit": 8000}
@@ -176,8 +174,7 @@ def write_results(folder, lines):
 def test_rates_and_failed_seeds(tmp_path):
     first, second = [0, 0, 0, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1, 1, 0]
     failed = make_line("tweet-v6-p2", 2, first) | {"failed": "out of memory"}
-    lines = [make_line("tweet-v6-p2", 0, first), make_line("tweet-v6-p2", 1, second), failed]
-    results = write_results(tmp_path, lines)
+    results = write_results(tmp_path, [make_line("tweet-v6-p2", 0, first), make_line("tweet-v6-p2", 1, second), failed])
     [recipe] = list_tables("7ess-xin", "Fig. 5")
     table = build_table(recipe, results)
     rate = find_row(table, "7ess-Xin V6 P2", "confusion_tpr")
@@ -227,8 +224,7 @@ def test_gains_and_wilcoxon_pair_seeds_and_folds():
     assert p["verdict"] == DIFFERS  # the paper's is 0.00195
     [table] = reproduce_tables("inceptive", "5")["tables"]
     spread = find_row(table, "inceptive", "cv10_std")
-    scores = [100 * folds["inceptive-64", fold] for fold in range(10)]
-    assert spread["ours"] == pytest.approx(np.std(scores, ddof=1))
+    assert spread["ours"] == pytest.approx(np.std([100 * folds["inceptive-64", fold] for fold in range(10)], ddof=1))
 
 
 def test_nothing_is_known_in_an_empty_folder(empty):
@@ -281,8 +277,7 @@ def test_seeds_and_scale_choose_cells():
 def test_packed_rows_are_restored():
     random = np.random.default_rng(0)
     for rows in (random.integers(0, 5, 1000), np.zeros(7, np.int64), random.integers(0, 2, (50, 12))):
-        restored = unpack_rows(pack_rows(rows), len(rows), several=rows.ndim == 2)
-        assert np.array_equal(restored, rows)
+        assert np.array_equal(unpack_rows(pack_rows(rows), len(rows), several=rows.ndim == 2), rows)
 
 
 def test_later_results_replace_failures_only(tmp_path):

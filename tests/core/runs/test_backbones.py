@@ -91,8 +91,7 @@ def test_a_sweep_uses_the_encoder_sizes_of_each_cell(tmp_path):
     assert [each.config.model.width for each in list_members(plan)] == [24, 48]
     with pytest.raises(ConfigError, match=r"a pretrained encoder is needed, by name or as a folder"):
         list_members(Plan("study", models=("vanilla", "pretrained")))
-    grid = {"model.layers": ("2", "3")}
-    other = Plan("study", models=("pretrained",), grid=grid, settings={"model.backbone": small})
+    other = Plan("study", models=("pretrained",), grid={"model.layers": ("2", "3")}, settings={"model.backbone": small})
     check_raises(ConfigError, r"layers=3: model\.layers=3: .*has 2; leave it out", list_members, other)
     gone = replace(plan, grid={"model.backbone": (str(tmp_path / "gone"),)}, created="2026-11-23")
     assert len(list_members(gone)) == 1  # a recorded one can still be shown and removed

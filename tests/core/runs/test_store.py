@@ -356,8 +356,7 @@ VALUES = {"accuracy": 1.0, "ece": 0.02, "f1_macro": 1.0, "loss": 0.3}
 
 
 def read_again(store, **results):
-    record = store.create(compose("vanilla"), "vanilla", "old")
-    store.write(dataclasses.replace(record, status="done", results=results))
+    store.write(dataclasses.replace(store.create(compose("vanilla"), "vanilla", "old"), status="done", results=results))
     found = store.read("old").results
     store.remove("old")
     return found

@@ -291,8 +291,7 @@ def test_threshold_is_the_cheapest_on_validation_until_it_is_moved():
 def test_exhibit_quotes_the_surest_error_of_each_cell(two):
     labels, probabilities = two
     decision = decisions.apply_threshold(labels, probabilities, TWO, "", 0.5)
-    texts = pd.Series([f"<b>text {row}" for row in range(len(labels))])
-    matrix = ConfusionMatrix(decision, False, texts)
+    matrix = ConfusionMatrix(decision, False, pd.Series([f"<b>text {row}" for row in range(len(labels))]))
     cells = dict(zip([(0, 0), (0, 1), (1, 0), (1, 1)], CONFUSION.exhibit(matrix, Look()).data[0].text, strict=True))
     for true, predicted in ((0, 1), (1, 0)):
         wrong = (labels == true) & (probabilities.argmax(1) == predicted)

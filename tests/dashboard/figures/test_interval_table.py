@@ -96,8 +96,7 @@ def test_marks_are_at_their_values_and_ties_have_their_own_look():
     text = render_html(table(), Look())
     assert '<span class="edge low">‹ 0.673</span>' in text
     assert text.count('class="bar"') == 3
-    name = "built-in-ndt-01-n3-seed-2"
-    one = Marks("x", (IntervalColumn("name", "Run"),), (IntervalRow("a", {"name": name}),))
+    one = Marks("x", (IntervalColumn("name", "Run"),), (IntervalRow("a", {"name": "built-in-ndt-01-n3-seed-2"}),))
     assert "<span>built-in-ndt-01-n3</span><span>-seed-2</span>" in render_html(one, Look())
 
 

@@ -97,8 +97,7 @@ def test_each_place_has_its_change_in_each_layer():
 
 @pytest.mark.slow
 def test_second_sentence_is_a_figure_option(trained, tmp_path):
-    store = RunStore(trained)
-    given = {"only": ["patching"], "text": "good film", "store": store}
+    given = {"only": ["patching"], "text": "good film", "store": RunStore(trained)}
     written = api.figures("finished", tmp_path, options={"donor": "bad film"}, csv=True, **given)["files"]
     assert len(written) == 2  # the figure and its numbers
     assert "good ← bad" in (tmp_path / "patching.html").read_text()

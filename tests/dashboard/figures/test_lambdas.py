@@ -121,16 +121,14 @@ def test_head_lambdas_skip_rows_with_missing_numbers_and_tables_have_all_points(
 
 @pytest.mark.slow
 def test_each_layer_and_component_has_a_panel_above_the_loss():
-    heads = {(0, 1): ((0.1, 0.1, 0.12), (0.2, 0.2, 0.19))}
-    figure = draw_course([replace(ONE, heads=heads)], Look())
+    figure = draw_course([replace(ONE, heads={(0, 1): ((0.1, 0.1, 0.12), (0.2, 0.2, 0.19))})], Look())
     titles = [note.text for note in figure.layout.annotations if "λ" in note.text or note.text == "validation loss"]
     assert titles == ["layer 1, λ₁", "layer 2, λ₁", "layer 1, λ₂", "layer 2, λ₂", "validation loss"]
     drawn = [tuple(trace.y) for trace in named(figure, "one")]
     assert drawn.count((0.6, 0.5)) == 1
     assert any(line == pytest.approx((0, 0.004, 0.008)) for line in drawn if len(line) == 3)
     assert tuple(named(figure, "head 2")[0].y) == pytest.approx((0, 0, -0.01))
-    ranges = {tuple(figure.layout[axis].range) for axis in figure.layout if axis.startswith("xaxis")}
-    assert len(ranges) == 1
+    assert len({tuple(figure.layout[axis].range) for axis in figure.layout if axis.startswith("xaxis")}) == 1
 
 
 @pytest.mark.parametrize("scale", ["change", "value"])

@@ -123,8 +123,7 @@ def test_baseline_shows_the_settings_that_its_family_reads(preset):
 def test_settings_that_a_preset_changes_are_never_hidden(preset):
     usual = flatten_config(compose("vanilla"))
     own = flatten_config(compose(preset))
-    changed = {name for name in model_plan.OFFERED if own[name] != usual[name]}
-    assert changed <= offered(preset)
+    assert {name for name in model_plan.OFFERED if own[name] != usual[name]} <= offered(preset)
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,7 @@ def test_option_count_equals_the_rows_after_choosing_it(known):
         for name, option in ((name, option) for name, word in words.items() for option in word["options"]):
             value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
             rules = update_clauses(before.clauses, before.facets, name, value, known[0].base_facets.asked)
-            found = apply_query(known[0], ";".join(rules), known[1]).places
-            assert option["n"] == len(found), (select, name, option)
+            assert option["n"] == len(apply_query(known[0], ";".join(rules), known[1]).places), (select, name, option)
             rules = [rule for rule in rules if name == "outcome" or rule not in ("wrong", "right")] or ["all"]
             wrong = known[0].table.wrong[apply_query(known[0], ";".join(rules), known[1]).places]
             assert option["parts"] == [int(wrong.sum()), int((~wrong).sum())], (select, name, option)

@@ -26,8 +26,7 @@ def test_sigma_is_the_product_of_polarities_in_the_last_head(preset, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [1.0, 2.5])
 def test_each_of_two_separate_lexicons_is_shown_in_its_first_head(strength):
-    apart = {"lexicons": 2, "lexical_heads": "apart", "lexical_strength": strength}
-    seen, _ = read("lexical-all", **apart)
+    seen, _ = read("lexical-all", lexicons=2, lexical_heads="apart", lexical_strength=strength)
     row = token_values.compute_lexicon_effect(seen, 0, slice(2))
     for k, weights in enumerate(row.weights):
         polarity = seen.polarity[:, 3 * k : 3 * k + 3]

@@ -36,8 +36,7 @@ def opened(app, runs, table, monkeypatch):
 def choose(app, **choices: str):
     for name, value in choices.items():
         key = f"{state.SETTING}{name.replace('__', '.')}"
-        field = next(each for each in (*app.selectbox, *app.text_input) if each.key == key)
-        field.set_value(value)
+        next(each for each in (*app.selectbox, *app.text_input) if each.key == key).set_value(value)
     app.run()
     return app
 
@@ -69,8 +68,7 @@ def test_changed_model_is_described_drawn_and_given_as_a_command(opened):
 
 def test_file_read_on_the_data_page_has_an_estimate_from_its_rows(opened, table):
     assert "up to 1\u202f000 steps" in words(opened(model="vanilla")), "it has not been read"
-    source = access.find_dataset(str(table))
-    rows = len(data.load_dataset(access.make_config(source).data).splits["train"])
+    rows = len(data.load_dataset(access.make_config(access.find_dataset(str(table))).data).splits["train"])
     shown = words(opened(model="vanilla"))
     assert f"{4 * -(-rows // 64)} steps in 4 epochs" in shown
     assert "tokens, counted in these texts" in shown and "training rows" not in shown
@@ -84,8 +82,7 @@ def test_settings_implied_by_a_part_are_in_the_command(opened):
 
 
 def test_command_makes_the_same_settings(opened, table):
-    app = choose(opened(model="lexical-all"), model__attention__lexical_strength="2", model__layers="2")
-    given = command(app)
+    given = command(choose(opened(model="lexical-all"), model__attention__lexical_strength="2", model__layers="2"))
     assert given[:2] == ["sentiscope", "train"]
     options = dict(part.removeprefix("--").split("=", 1) for part in given[2:] if not part.startswith("--set="))
     settings = parse_settings(part.removeprefix("--set=") for part in given[2:] if part.startswith("--set="))
