@@ -36,10 +36,9 @@ def test_old_and_unlisted_addresses_open_their_page(page, server):
 def test_menu_has_three_groups_and_back_works_in_one_press(page, server):
     open_page(page, f"{server}/?run=finished")
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
-    names = page.locator("[data-testid=stSidebarNavItems] li").evaluate_all(
+    assert page.locator("[data-testid=stSidebarNavItems] li").evaluate_all(
         "rows => rows.map(row => getComputedStyle(row, '::before').content).filter(name => name !== 'none')"
-    )
-    assert names == ['"Learn"', '"Evaluate"', '"Build"']
+    ) == ['"Learn"', '"Evaluate"', '"Build"']
     menu = page.get_by_test_id("stSidebarNavItems")
     expect(menu.get_by_role("link", name="Sweeps")).to_have_count(0)
     expect(menu.get_by_role("link", name="Tagging")).to_have_count(0)

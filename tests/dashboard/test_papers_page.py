@@ -101,10 +101,9 @@ def test_the_effect_of_the_lexicon_is_drawn_from_the_committed_answers(app):
     by_seed = {(line["model"], line["seed"]): line for line in lines}
     truth = read_labels([RESULTS])[lines[0]["test"]]
     right = unpack_rows(truth["labels"], truth["n"])
-    columns = [("lexical-last", "predicted"), ("lexical-last", "edited"), ("lexical-none", "predicted")]
     shares = [
         [100 * np.mean(unpack_rows(by_seed[name, seed][column], truth["n"]) == right) for seed in range(3)]
-        for name, column in columns
+        for name, column in [("lexical-last", "predicted"), ("lexical-last", "edited"), ("lexical-none", "predicted")]
     ]
     assert sorted(small["x"]) == pytest.approx(sorted(value for each in shares for value in each))
     assert large["x"] == pytest.approx([np.mean(each) for each in shares]) and large["y"] == [0, 1, 2]

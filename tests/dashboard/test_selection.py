@@ -268,6 +268,5 @@ def test_selection_bar_compares_its_accuracy_with_the_other_rows(app, runs):
 def test_selection_of_errors_does_not_report_zero_accuracy(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     picked = PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
-    draw = store_picked(RunStore(runs), picked)
-    for rules in ("wrong", "true=negative;predicted=positive", draw):
+    for rules in ("wrong", "true=negative;predicted=positive", store_picked(RunStore(runs), picked)):
         assert "% right" not in words(opened(app, "attention", run="finished", select=f"split=test;{rules}"))

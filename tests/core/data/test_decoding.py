@@ -71,13 +71,12 @@ def test_offered_encodings_can_read_the_file_and_leave_out_the_named_one():
     assert (
         decode_bytes("schön\n".encode(), "cp1252").others == ("utf-8",) and not decode_bytes(b"plain", "cp1252").others
     )
-    texts = {
+    for encoding, words in {
         "cp1251": "Ужасно долго ждали",
         "gbk": "服务太差了不会再来",
         "koi8-r": "Очень вкусно",
         "big5": "服務太差了不會再來",
-    }
-    for encoding, words in texts.items():
+    }.items():
         data = "".join(f"{words} {n},{n % 2}\n" for n in range(8)).encode(encoding)
         found = decode_bytes(data)
         assert found.others and all(decode_bytes(data, each).text for each in found.others)

@@ -109,13 +109,12 @@ def test_a_class_token_comes_first_and_models_without_attention_have_no_layers()
 
 @pytest.mark.slow
 def test_json_data_have_every_part_of_the_model():
-    has = {
+    for preset, wanted in {
         "sentiformer": {"tags", "positions", "gates"},
         "tweet-v1-p2": {"temperature"},
         "lexical-last": {"polarity", "terms"},
         "inceptive-16": {"branches", "head_maps"},
-    }
-    for preset, wanted in has.items():
+    }.items():
         view, _ = read(preset)
         data = json.loads(json.dumps(to_json_data(view), allow_nan=False))
         parts = {**data["layers"][0], **{name: value for name, value in data.items() if name != "layers"}}

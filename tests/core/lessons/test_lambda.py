@@ -57,10 +57,9 @@ def test_the_sentence_flips_with_every_lambda_at_zero_and_lines_are_predictions(
     for run, line in zip(RUNS, shown["positive"], strict=True):
         loaded = load_run(RunStore(STARTERS), run)
         for place in (0, 7, 20):
-            change = Intervention(lambda_scale=FACTORS[place])
-            assert loaded.inspect(shown["text"], change).probabilities["positive"] == pytest.approx(
-                line[place], abs=1e-3
-            )
+            assert loaded.inspect(shown["text"], Intervention(lambda_scale=FACTORS[place])).probabilities[
+                "positive"
+            ] == pytest.approx(line[place], abs=1e-3)
 
 
 def test_a_training_is_recorded_as_the_file_has_it(monkeypatch):

@@ -117,10 +117,9 @@ def test_texts_without_n_grams_are_refused():
 
 def test_capabilities_include_n_grams():
     assert "ngrams" in list_capabilities(make_config()) and "ngrams" not in list_capabilities(ModelConfig())
-    table = build_model(
+    assert build_model(
         dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2
-    ).ngrams.table
-    assert table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
+    ).ngrams.table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
 
 
 FAMILIES = [*encoders(), "bilstm", "cnn"]

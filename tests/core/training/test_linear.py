@@ -170,11 +170,10 @@ def test_the_range_grows_until_the_best_is_inside(best):
     assert min(tried) < best < max(tried) and len(tried) <= len(linear.LOGISTIC.values) + 4
     for better, last in ((1e9, 16 * 4.0**linear.MOST_STEPS), (1e-9, 0.25 / 4.0**linear.MOST_STEPS)):
         assert linear._search_values(make_scorer(better), linear.LOGISTIC).settings == {"C": last}
-    equal = linear._search_values(
+    assert linear._search_values(
         lambda value: linear.BestClassifier(linear.Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0),
         linear.LOGISTIC,
-    )
-    assert equal.settings == {"C": linear.LOGISTIC.values[0]}, "an equal beyond the end is not taken"
+    ).settings == {"C": linear.LOGISTIC.values[0]}, "an equal beyond the end is not taken"
 
 
 @pytest.mark.slow

@@ -46,11 +46,10 @@ KINDS = ["two classes", "five classes", "several labels"]
 
 
 def draw_case(kind, too_sure):
-    made = {
+    return {
         "two classes": lambda: draw_logits(900, 2, too_sure=too_sure),
         "several labels": lambda: draw_multi_label(600, too_sure),
-    }
-    return made.get(kind, lambda: draw_logits(900, 5, too_sure=too_sure))()
+    }.get(kind, lambda: draw_logits(900, 5, too_sure=too_sure))()
 
 
 @pytest.mark.slow

@@ -109,8 +109,7 @@ def test_predictions_differ_by_probability_and_log_odds_as_in_explain(trained):
     now, other = source(trained, "good warm film"), source(trained, "bad dull film")
     p, q = (each.view.probabilities["positive"] for each in (now, other))
     odds = [math.log(each / (1 - each)) for each in (p, q)]
-    said = comparison.describe_difference(now, other, "pinned")
-    assert said == (
+    assert comparison.describe_difference(now, other, "pinned") == (
         f"P(positive) {p:.3f} against {q:.3f} pinned: {signed(p - q, 3)}; "
         f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
     )

@@ -68,10 +68,9 @@ def test_reading_names_the_strongest_lambda_and_the_table_has_each_value():
 
 
 def shown(edited=False):
-    moved = {"layer": (-4.0, -4.0), "token": (-3.0, 0.5), "head": (0.001, 2.0)}
     patches = [
         Patch(kind, layer, 0 if kind == "token" else None, 1 if kind == "head" else None, 1.0 + move, move)
-        for kind, each in moved.items()
+        for kind, each in {"layer": (-4.0, -4.0), "token": (-3.0, 0.5), "head": (0.001, 2.0)}.items()
         for layer, move in enumerate(each)
     ]
     found = Patches("good", "bad", "positive", {}, {}, 1.0, -3.0, ("good",), ("bad",), tuple(patches), "")

@@ -178,8 +178,7 @@ def test_normed_weights_are_drawn_as_shares_of_all_maps():
     shares = track.shares
     assert shares[0, 0] == pytest.approx((1 / 3, 1 / 4.125)) and shares[0, 2][-1] == pytest.approx(2.75 / 4.125)
     assert np.sum([line for (layer, _), line in shares.items() if layer == 1], 0) == pytest.approx([1, 1])
-    said = lambdas.describe_change(track)
-    assert said.endswith(
+    assert lambdas.describe_change(track).endswith(
         "(λ₂ of layer 1). Weights are shares of their sum: the first map has 24 (layer 1), 50 (layer 2) of 100."
     )
     figure = lambdas.draw_shares(track, Look())

@@ -142,8 +142,7 @@ def test_size_names_its_basis(size, said):
 def test_changed_model_is_described_by_parts_changes_and_implied_settings():
     settings = {"model.attention.gate": "true", "model.attention.lexical": "add", "training.lr": "0.01"}
     along = {"text.lexicon": "vader"}
-    said = model_plan.summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along)
-    assert said == (
+    assert model_plan.summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along) == (
         "It has gate, σ added, 3 maps, λ in [0,1]. 2 changes to the preset. "
         "Also set, because a part needs it: text.lexicon=vader."
     )

@@ -79,8 +79,7 @@ def test_words_are_ranked_and_one_of_them_selects_its_sentences(app, attended, r
     assert attended["findings"]["words"] in text_of(opened(app, run="finished", more="Words"))
     row = attended["words"]["rows"][0]
     words = read_words(Source(RunStore(runs).read("finished"), Reader(), split="test"))
-    table = WORDS.build_tables(words)["Words"]
-    assert table.iloc[0].to_dict() == {
+    assert WORDS.build_tables(words)["Words"].iloc[0].to_dict() == {
         **{"word": row["word"], "of_class": row["class"], "texts": row["texts"], "value": row["value"]},
         **dict(zip(("low", "high"), row["interval"], strict=True)),
     }
