@@ -33,8 +33,7 @@ def test_missing_settings_in_records_get_their_default():
 
 def test_only_new_runs_merge_look_alikes():
     tree = to_dict(compose("vanilla"))
-    assert tree["text"].pop("lookalikes") == 1
-    assert from_dict(tree).text.lookalikes == 0
+    assert tree["text"].pop("lookalikes") == 1 and from_dict(tree).text.lookalikes == 0
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,7 @@ def kept():
 
 def test_uploaded_file_is_inspected_confirmed_stored_and_selectable_everywhere(app, tmp_path):
     uploaded(app, "reviews.csv", CSV)
-    assert chosen(app, "Text column").value == "review"
-    assert chosen(app, "Label column").value == "verdict"
+    assert chosen(app, "Text column").value == "review" and chosen(app, "Label column").value == "verdict"
     assert "2 classes: neg (20), pos (20)" in text_of(app)
     assert not (tmp_path / "runs").exists()  # nothing is stored before it is used
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Use this file"]
@@ -82,8 +81,7 @@ def test_uploaded_file_is_inspected_confirmed_stored_and_selectable_everywhere(a
     assert app.session_state[state.DATA] == choice.id
     shown = text_of(app)
     assert "reviews.csv" in shown and "n = 40" in shown and "Classes" in shown
-    assert not app.selectbox(key=state.DATA).disabled
-    assert chosen(opened(app, "train"), "Data").value == choice.id
+    assert not app.selectbox(key=state.DATA).disabled and chosen(opened(app, "train"), "Data").value == choice.id
 
 
 def test_training_on_a_stored_file_uses_all_confirmed_settings(app, tmp_path, monkeypatch):

@@ -74,8 +74,7 @@ def test_link_selects_rows_and_the_open_one_and_sets_the_filter(page, runs):
     own = frame[(frame["true"] == "positive") & frame["text"].str.contains("film number")]
     app = page(select="all;true=positive;text~film number", at=own["key"].iat[3])
     (reader,), (said,) = drawn(app, "reader"), drawn(app, "filter")
-    assert reader["at"] == own["key"].iat[3]
-    assert {row["key"] for row in reader["rows"]} == set(own["key"])
+    assert reader["at"] == own["key"].iat[3] and {row["key"] for row in reader["rows"]} == set(own["key"])
     assert [word["shown"] for word in said["words"]][:3] == ["right or wrong", "test", "positive"]
     assert said["contains"] == "film number"
 

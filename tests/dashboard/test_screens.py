@@ -184,8 +184,7 @@ def test_cost_ratio_sets_the_threshold_until_it_is_moved_or_reset(app, runs):
 def test_link_restores_threshold_and_cells(app, runs):
     given = {"threshold": "1.0", "cells": "shares", "split": "validation", "more": "Counts as a table"}
     opened(app, "performance", run="finished", **given)
-    assert app.slider(key="threshold").value == 1.0
-    assert [row[1] for row in confusion_of(app)] == [0, 0]
+    assert app.slider(key="threshold").value == 1.0 and [row[1] for row in confusion_of(app)] == [0, 0]
     assert "1.000</b>" in json.loads(next(chart.proto for chart in app.get("plotly_chart")).spec)["data"][0]["text"][0]
     assert "<b>validation</b>" in text_of(app)
 

@@ -98,8 +98,7 @@ def test_a_run_on_pairs_says_why_it_cannot_answer(app, paired, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(paired.folder))
     told = start(app, run="both")
     assert told["state"]["title"] == "both cannot answer here"
-    assert told["state"]["text"] == "It reads two texts at a time."
-    assert told["questions"] == []
+    assert told["state"]["text"] == "It reads two texts at a time." and told["questions"] == []
 
 
 def test_a_run_without_short_sentences_lets_people_write_their_own(app, runs):

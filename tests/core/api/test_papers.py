@@ -91,8 +91,7 @@ def test_results_without_their_labels_are_refused(tmp_path):
 def test_dry_run_lists_cells_with_hours_and_needs(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     found = sentiscope.reproduce("ndt", "VII", dry_run=True, results=tmp_path)
-    assert len(found["cells"]) == 2 + 14 * 3
-    assert found["hours"] == pytest.approx((2 * 60 + 42 * 50) / 3600)
+    assert len(found["cells"]) == 2 + 14 * 3 and found["hours"] == pytest.approx((2 * 60 + 42 * 50) / 3600)
     assert {cell["needs"] for cell in found["cells"]} == {"twitter_financial"}
     assert sentiscope.reproduce("ndt", "VII", dry_run=True)["cells"] == []
     assert len(sentiscope.reproduce("ndt", "VII", dry_run=True, seeds=5, models=["vanilla"])["cells"]) == 2

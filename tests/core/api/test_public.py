@@ -17,8 +17,7 @@ TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "r
 
 
 def test_package_exports_core_objects_with_docstrings():
-    assert sentiscope.Run is core.api.public_classes.Run
-    assert sentiscope.train is core.api.public_classes.train
+    assert sentiscope.Run is core.api.public_classes.Run and sentiscope.train is core.api.public_classes.train
     assert sentiscope.presets is api.presets
     public = {name: value for name, value in vars(sentiscope).items() if not name.startswith("_")}
     assert "train" in public and [name for name, value in public.items() if not value.__doc__] == []

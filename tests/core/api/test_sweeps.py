@@ -81,5 +81,4 @@ def test_impossible_requests_give_an_error_sentence(done, cli, arguments, words)
 
 def test_removed_sweep_removes_its_runs(done, cli, place):
     assert cli.json("sweeps", "rm", "study") == {"sweep": "study", "removed": True, "runs": 2}
-    assert cli.json("sweeps", "list") == {"sweeps": []}
-    assert cli.json("runs", "list") == {"runs": []}
+    assert cli.json("sweeps", "list") == {"sweeps": []} and cli.json("runs", "list") == {"runs": []}

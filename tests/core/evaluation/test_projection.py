@@ -62,8 +62,7 @@ def test_map_silhouettes_equal_scikit_learn_or_have_a_reason(clouds):
     assert found.space.size == 0
     assert 0 < found.preserved < 1
     made = project_split(points, labels, ProjectionConfig("pca", rows=20))
-    assert len(made.places) == 60
-    assert len(made.quality.rows) == len(made.quality.space) == 20
+    assert len(made.places) == 60 and len(made.quality.rows) == len(made.quality.space) == 20
 
 
 def test_preserved_neighbors_are_counted_and_rotation_preserves_all(clouds):
@@ -91,8 +90,7 @@ def test_samples_are_stratified_and_depend_on_the_seed():
 def test_new_texts_are_placed_at_the_mean_of_their_neighbors():
     points = np.array([[0.0, 0], [1, 0], [0, 1], [9, 9]])
     place, nearest = place_among(np.array([0.1, 0.2]), points, np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]]), 3)
-    assert sorted(nearest) == [0, 1, 2]
-    assert nearest[0] == 0
+    assert sorted(nearest) == [0, 1, 2] and nearest[0] == 0
     assert place == pytest.approx([2 / 3, 4 / 3])
 
 
@@ -103,8 +101,7 @@ def test_seeds_fix_the_map_and_clusters_stay_separate(clouds, method, dimensions
     config = ProjectionConfig(method, dimensions, rows=50)
     told = []
     made = project_split(points, labels, config, lambda what, share: told.append((what, share)))
-    assert made.places.shape == (50, dimensions)
-    assert made.quality.plane.mean() > 0.5
+    assert made.places.shape == (50, dimensions) and made.quality.plane.mean() > 0.5
     assert (made.places == project_split(points, labels, config).places).all()
     assert told[-1] == ("measuring the map", None)
     if method == "tsne":

@@ -157,8 +157,7 @@ def test_maps_gates_and_the_lexicon_can_be_edited():
     edits = Edits(maps_off=((0, 1, 2),), gates=((1, 2, 0.25),), lexical=0.5)
     parts = dataclasses.replace(PARTS, gated=3, lexical="add")
     assert edits.encode_line() == "m1.2.2,g2.3:0.25,s:0.5"
-    assert parts.read_link(edits.encode_line()) == (edits, 0)
-    assert parts.read_link("s:1") == (UNCHANGED, 0)
+    assert parts.read_link(edits.encode_line()) == (edits, 0) and parts.read_link("s:1") == (UNCHANGED, 0)
     assert parts.update_link("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.set_value("gates", (1, 2), 0)
     assert parts.read_link("m1.3.0,m1.1.3,m3.1.0,g2.4:0,g3.1:0,g1.1:1.5,g1.1:-1,s:3.01") == (UNCHANGED, 8)
     assert PARTS.read_link("g2.3:0.25,s:0.5") == (UNCHANGED, 2)

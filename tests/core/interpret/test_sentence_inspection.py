@@ -69,8 +69,7 @@ def test_maps_and_prediction_equal_a_traced_call():
 
 def test_unknown_and_truncated_tokens_are_reported():
     view = inspect_text(model(), TOKENIZER, CLASSES, "a <unk> zebra film " + "bad " * 9)
-    assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra")
-    assert view.unknown[:5] == (False, True, True, True, True)
+    assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra") and view.unknown[:5] == (False, True, True, True, True)
     assert len(view.tokens) == 8 and view.truncated == 15 - 8
     assert view.unknown_words == 2 / 13  # of all words, the cut ones too, without the marks
 

@@ -289,8 +289,7 @@ def largest(L):
 def test_memory_is_linear_in_the_text_length(monkeypatch):
     monkeypatch.setattr(attention_kernels, "BANDED_BUFFER_BYTES", 10**9)  # all scores at once
     small, large = largest(512), largest(2048)
-    assert large == pytest.approx(4 * small, rel=0.05)
-    assert large < 2048**2 / 4
+    assert large == pytest.approx(4 * small, rel=0.05) and large < 2048**2 / 4
 
 
 @pytest.mark.parametrize(("window", "better"), [(63, 64), (1, 2), (0, 2), (-4, 2)])
@@ -322,8 +321,7 @@ def test_global_tokens_are_first_last_and_distinct_inner_positions(length, layer
     present = [place for place in row if place != ABSENT]
     assert len(row) == 2 + random
     assert len(set(present)) == len(present) == min(length, 2 + random)
-    assert set(present) >= ({0, length - 1} if length else set())
-    assert all(0 <= place < length for place in present)
+    assert set(present) >= ({0, length - 1} if length else set()) and all(0 <= place < length for place in present)
     assert row[len(present) :] == [ABSENT] * (2 + random - len(present))  # the absent ones are last
 
 
@@ -375,8 +373,7 @@ def test_visibility_is_symmetric_and_includes_half_the_window_on_each_side(windo
     positions = draw_global_positions(keep.sum(1), layer=1, random=2, seed=5)
     mask = build_support_mask(keep, positions, window)
     both = keep[:, :, None] & keep[:, None]
-    assert torch.equal(mask & both, (mask & both).mT)
-    assert torch.equal(mask.diagonal(dim1=1, dim2=2), keep)
+    assert torch.equal(mask & both, (mask & both).mT) and torch.equal(mask.diagonal(dim1=1, dim2=2), keep)
     for i in [i for i in range(window // 2, 70 - window // 2) if i not in positions[1].tolist()]:
         inside = range(i - window // 2, i + window // 2 + 1)
         assert mask[1, i].nonzero().flatten().tolist() == sorted({*inside, *positions[1].tolist()})

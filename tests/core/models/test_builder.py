@@ -160,8 +160,7 @@ def test_the_base_map_of_ndt_becomes_plain_attention():
 def test_new_words_start_as_the_mean_of_their_pieces():
     found, before, own, theirs = copy_and_compare(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
     words, known = own["embedding.weight"], theirs["embedding.weight"]
-    assert torch.equal(words[:9], known)
-    assert torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
+    assert torch.equal(words[:9], known) and torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
     assert torch.equal(words[10], before["embedding.weight"][10]), "of an unknown word nothing is known"
     assert torch.equal(words[11], known[5])
     assert found.partly == ("embedding.weight",) and found.of - found.numbers == 8

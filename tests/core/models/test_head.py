@@ -158,8 +158,7 @@ def test_head_parameters_match_the_paper(channels, joined, added):
     with torch.device("meta"):
         sizes = {"width": 768, "classes": 2, "channels": channels, "attention_heads": 8, "dense": 512}
         head = Head(**{**WHOLE, **sizes}, pooling="mean")
-    assert head.dense.in_features == joined
-    assert sum(parameter.numel() for parameter in head.parameters()) == added
+    assert head.dense.in_features == joined and sum(parameter.numel() for parameter in head.parameters()) == added
 
 
 @pytest.mark.parametrize(("heads", "nearest"), [(12, 13), (7, 8), (60, 64)])

@@ -46,8 +46,7 @@ def test_positions_are_the_weighted_sum_of_three_terms():
 def test_unknown_tags_add_nothing_and_class_tokens_have_a_tag():
     positions = PolarityAware(width=8, recency=False, tags=True)
     assert (positions.tags.weight[0] == 0).all()
-    assert positions.tags.weight.shape == (14, 8)
-    assert set(positions.get_factors()) == {"alpha", "gamma"}
+    assert positions.tags.weight.shape == (14, 8) and set(positions.get_factors()) == {"alpha", "gamma"}
     model = make(ModelConfig(width=16, position="polarity-aware", pooling="cls"))
     assert (model(example(), trace=True).trace.tags[:, 0] == CLASS_TAG).all()
 

@@ -353,8 +353,7 @@ def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability
 def test_the_terminal_shows_counterfactuals_of_one_label(say):
     shown = say("flip", "several", "word1 late warm", target="late")
     assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
-    assert shown[2].startswith("warm 0.")
-    assert shown[3].startswith("proven: ")
+    assert shown[2].startswith("warm 0.") and shown[3].startswith("proven: ")
     shown = say("distance", "several", "word1 [not] {} late", target="late", insert="so")
     assert "P(late) by words between, then without the negation" in shown
     assert [line.split()[0] for line in shown[-2:]] == ["0", "1"]

@@ -42,19 +42,16 @@ def test_stored_maps_are_read_unchanged_with_their_arguments(store, evaluated):
     made = here.compute()
     again = here.read()
     assert (again.places == made.places).all() and (again.rows == np.arange(60)).all()
-    assert again.quality.space == pytest.approx(made.quality.space, abs=1e-6)
-    assert again.explained == made.explained
+    assert again.quality.space == pytest.approx(made.quality.space, abs=1e-6) and again.explained == made.explained
     about = json.loads(here.get_path("json").read_text())
-    assert about["arguments"] == {"method": "pca", "dimensions": 2, "rows": 3000, "seed": 0}
-    assert about["n"] == 60
+    assert about["arguments"] == {"method": "pca", "dimensions": 2, "rows": 3000, "seed": 0} and about["n"] == 60
     assert not here.get_path("progress.json").exists()
 
 
 def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
     changes = {}, {"dimensions": 3}, {"rows": 40}, {"seed": 1}, {"method": "tsne"}
     stems = {list_files(store, evaluated, **settings).stem for settings in changes}
-    assert len(stems) == 5
-    assert all(len(stem) == 64 for stem in stems)
+    assert len(stems) == 5 and all(len(stem) == 64 for stem in stems)
     path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     np.save(path, np.load(path) + 1)
     assert list_files(store, evaluated).stem not in stems

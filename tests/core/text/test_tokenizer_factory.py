@@ -31,12 +31,10 @@ def test_words_are_numbered_by_frequency_and_long_texts_are_truncated():
     tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=2))
     found = tokenizer.encode("A  superb FILM")
     assert found.ids == [tokenizer.encode("a").ids[0], UNKNOWN, tokenizer.encode("film").ids[0]]
-    assert found.tokens == ["a", "superb", "film"]
-    assert found.text == "a superb film"
+    assert found.tokens == ["a", "superb", "film"] and found.text == "a superb film"
     assert found.offsets == [(0, 1), (2, 8), (9, 13)]
     tokenizer = fit_tokenizer([" ".join("abcdefghij")], TextConfig(max_vocab=8, min_freq=1))
-    assert tokenizer.size == 8
-    assert tokenizer.encode("f g").ids == [7, UNKNOWN]
+    assert tokenizer.size == 8 and tokenizer.encode("f g").ids == [7, UNKNOWN]
     tokenizer = fit_tokenizer(TEXTS, TextConfig(max_length=4, min_freq=1))
     found = tokenizer.encode("a good good good good day")
     assert (len(found.ids), len(found.tokens), len(found.offsets), found.truncated) == (4, 4, 4, 2)
@@ -60,8 +58,7 @@ def test_byte_pairs_encode_every_character_and_need_all_bytes_in_the_vocabulary(
     assert "".join(found.tokens[:1]) == "good"
     assert not set("ĠĊÃ") & set("".join(found.tokens + [BPE.name(each) for each in found.ids]))
     found = fit_tokenizer(["a"], TextConfig(tokenizer="bpe", max_vocab=258)).encode("é")
-    assert found.tokens[-2:] == ["é", "é"]
-    assert found.offsets[-2:] == [(0, 1), (0, 1)]
+    assert found.tokens[-2:] == ["é", "é"] and found.offsets[-2:] == [(0, 1), (0, 1)]
     check_raises(ConfigError, "at least 258", fit_tokenizer, TEXTS, TextConfig(tokenizer="bpe", max_vocab=257))
     assert BPE.known_words is None and BPE.compute_unknown_share("zzz qqq") is None
 
@@ -69,8 +66,7 @@ def test_byte_pairs_encode_every_character_and_need_all_bytes_in_the_vocabulary(
 @ALL
 @pytest.mark.parametrize("text", ["<pad>", "<unk> <PAD>", "x <pad><unk>"])
 def test_texts_with_special_names_are_not_padding(tokenizer, text):
-    assert PAD not in tokenizer.encode(text).ids
-    assert PAD not in tokenizer.encode_batch([text])[0]
+    assert PAD not in tokenizer.encode(text).ids and PAD not in tokenizer.encode_batch([text])[0]
     assert len(tokenizer.encode("<unk>").ids) != 1 or tokenizer.kind == "ngram"
 
 
@@ -81,8 +77,7 @@ def test_encode_equals_encode_batch_and_offsets_match_the_tokens(tokenizer, text
     found = tokenizer.encode(text)
     assert tokenizer.encode_batch([text, "", text]) == [found.ids, [], found.ids]
     assert [found.text[start:end] for start, end in found.offsets] == found.tokens
-    assert len(found.ids) == len(found.tokens)
-    assert all(0 < each < tokenizer.size for each in found.ids)
+    assert len(found.ids) == len(found.tokens) and all(0 < each < tokenizer.size for each in found.ids)
 
 
 @ALL
@@ -90,8 +85,7 @@ def test_stored_tokenizers_are_restored_identically(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)
     again = load_tokenizer(path)
-    assert type(again) is type(tokenizer)
-    assert again.to_json() == tokenizer.to_json()
+    assert type(again) is type(tokenizer) and again.to_json() == tokenizer.to_json()
     assert (again.size, again.max_length, again.config) == (tokenizer.size, tokenizer.max_length, tokenizer.config)
     assert again.encode("a good <pad> day 👍") == tokenizer.encode("a good <pad> day 👍")
 
@@ -179,8 +173,7 @@ def test_new_words_follow_known_ones_and_split_words_become_tokens():
     tokenizer, origins = extend(PIECES, 1)
     (token,) = tokenizer.encode("bearish").ids
     assert origins[token - known.size] == pieces
-    assert tokenizer.encode("bearish").tokens == ["bearish"]
-    assert tokenizer.name(token).strip() == "bearish"
+    assert tokenizer.encode("bearish").tokens == ["bearish"] and tokenizer.name(token).strip() == "bearish"
     assert len(origins) == tokenizer.size - known.size
     for text in FILMS:
         assert tokenizer.encode(text).ids == known.encode(text).ids, "what was known is read as before"

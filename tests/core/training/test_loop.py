@@ -206,8 +206,7 @@ def test_the_history_starts_before_the_first_update(make):
     assert rows[0]["loss"] is None and rows[0]["lambda"] == before
     for row in rows[1:]:
         expected = job.config.lr * compute_lr_factor(row["step"] - 1, steps=21, warmup=0.2, schedule="cosine")
-        assert row["lr"] == pytest.approx(expected)
-        assert row["epoch"] == (row["step"] - 1) // 7
+        assert row["lr"] == pytest.approx(expected) and row["epoch"] == (row["step"] - 1) // 7
         assert math.isfinite(row["loss"]) and row["grad_norm"] > 0
         assert [len(layer) for layer in row["lambda"]] == [2, 2]
     assert rows[-1]["lambda"] != before
@@ -310,8 +309,7 @@ def test_schedules_follow_their_formulas():
         t = (step - 10) / 90
         assert cosine[step] == pytest.approx((1 + math.cos(math.pi * t)) / 2)
         assert linear[step] == pytest.approx(1 - t)
-    assert cosine[10] == linear[10] == 1
-    assert cosine[100] == linear[100] == 0
+    assert cosine[10] == linear[10] == 1 and cosine[100] == linear[100] == 0
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])

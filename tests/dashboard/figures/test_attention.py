@@ -75,8 +75,7 @@ def test_signed_maps_have_a_symmetric_scale_hatched_cells_and_escaped_words():
 
 def test_map_rows_are_stacked_heads_are_columns_and_ablated_ones_labeled():
     layout = draw_map_grid([MapRow("a", MAPS[:, 0]), MapRow("b", MAPS[:, 0])], ["a", "b"], Look()).layout
-    assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
-    assert layout.xaxis.domain == layout.xaxis3.domain
+    assert layout.xaxis.domain[1] < layout.xaxis2.domain[0] and layout.xaxis.domain == layout.xaxis3.domain
     assert layout.yaxis3.domain[1] < layout.yaxis.domain[0]
     assert (layout.yaxis.domain[1], layout.xaxis2.domain[1], layout.yaxis3.domain[0]) == (1, 1, 0)
     assert [layout.yaxis.title.text, layout.yaxis3.title.text] == ["a", "b"]

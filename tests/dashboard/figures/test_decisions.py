@@ -139,16 +139,14 @@ def test_right_is_gray_wrong_is_magenta_and_both_are_counted():
     right[-1], wrong[3] = 7, 2
     figure = draw_confidence(right, wrong, 0.62, "P(positive)", Look())
     assert [(bar.marker.color, sum(bar.y)) for bar in figure.data] == [(LIGHT.right, 7), (LIGHT.wrong, 2)]
-    assert [note.text for note in figure.layout.annotations] == ["right 7", "wrong 2"]
-    assert lines(figure) == [0.62]
+    assert [note.text for note in figure.layout.annotations] == ["right 7", "wrong 2"] and lines(figure) == [0.62]
 
 
 def test_each_cell_has_its_position_and_count_or_row_share():
     (bars,) = draw_confusion(COUNTS, ["negative", "positive"], Look()).data
     assert [list(cell) for cell in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert "8" in bars.text[0] and "0.800" in bars.text[0]
-    assert bars.hovertext[1] == "label negative, predicted positive: 2"
-    assert list(bars.x) == [0, 1, 0, 1]
+    assert bars.hovertext[1] == "label negative, predicted positive: 2" and list(bars.x) == [0, 1, 0, 1]
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look()).data
     assert bars.base[0] > bars.base[2]
     colors = draw_confusion(np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]]), ["a", "b", "c"], Look()).data[0].marker.color
@@ -192,8 +190,7 @@ def test_phenomena_are_sorted_worst_first_with_interval_n_and_baseline():
     figure = draw_phenomena(table, Look())
     ring, dots = figure.data
     assert ring.x[0] == 0.4 and list(dots.x) == [0.5, 0.9]
-    assert list(dots.y) == ["irony", "&lt;i&gt;plain"]
-    assert list(dots.marker.color) == [LIGHT.right, LIGHT.accent]
+    assert list(dots.y) == ["irony", "&lt;i&gt;plain"] and list(dots.marker.color) == [LIGHT.right, LIGHT.accent]
     assert [note.text for note in figure.layout.annotations] == ["12", "90"]
 
 
@@ -202,8 +199,7 @@ def test_bins_are_drawn_with_n_and_interval_and_small_ones_are_pale():
     bars = figure.data[0]
     assert np.allclose(bars.x, [0.05, 0.95]) and list(bars.y) == [0.1, 0.6]
     assert np.allclose(bars.error_y.array, [0.13, 0.28]) and np.allclose(bars.error_y.arrayminus, [0.06, 0.37])
-    assert [note.text for note in figure.layout.annotations] == ["40", "5"]
-    assert lines(figure) == [0.3]
+    assert [note.text for note in figure.layout.annotations] == ["40", "5"] and lines(figure) == [0.3]
     assert figure.layout.xaxis.title.text.startswith("P(&lt;b&gt;)")
     strong, pale = threshold_curves.draw_calibration(BINS, 0.5, "P", Look()).data[0].marker.color
     assert compute_contrast(strong, LIGHT.paper) > compute_contrast(pale, LIGHT.paper)

@@ -100,8 +100,7 @@ def test_each_outcome_has_its_size_and_its_words_select_its_sentences(shown):
     frame = known.table.frame
     good, said = frame["true"] == "good", frame["predicted"] == "good"
     sizes = [int(((good == true) & (said == claimed)).sum()) for true, claimed in features.OUTCOMES.values()]
-    assert list(found.sizes.values()) == sizes
-    assert [each.words for each in found.found["false negative"]] == ["rain"]
+    assert list(found.sizes.values()) == sizes and [each.words for each in found.found["false negative"]] == ["rain"]
     table = features.build_cloud_table(found)
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
     for outcome, (true, said) in features.OUTCOMES.items():

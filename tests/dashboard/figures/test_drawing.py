@@ -73,8 +73,7 @@ def test_page_and_charts_have_the_same_colors(name, tokens):
 def test_server_is_closed_to_others_by_default():
     assert CONFIG["server"]["address"] == "127.0.0.1"
     assert CONFIG["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
-    assert CONFIG["client"]["showErrorDetails"] == "none"
-    assert CONFIG["browser"]["gatherUsageStats"] is False
+    assert CONFIG["client"]["showErrorDetails"] == "none" and CONFIG["browser"]["gatherUsageStats"] is False
     assert CONFIG["runner"] == {"magicEnabled": False, "postScriptGC": False}
 
 
@@ -118,8 +117,7 @@ def test_blend_meets_both_ends_and_the_deepest_layer_has_the_strongest_color():
     assert theme.blend_colors("#000000", "#FFFFFF", 1) == theme.blend_colors("#000000", "#FFFFFF", 7) == "#FFFFFF"
     assert theme.blend_colors("#000000", "#204060", 0.5) == "#102030"
     assert [theme.color_layer(LIGHT, i, 4) for i in range(4)] == list(LIGHT.ordinal)
-    assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0]
-    assert theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
+    assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0] and theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
 
 
 def test_classes_are_colored_by_sign_or_order_if_they_have_one():
@@ -146,8 +144,7 @@ def test_labels_keep_their_distance_and_a_projector_enlarges_text():
 
 
 def test_matrix_cell_is_found_only_for_exactly_its_rows():
-    assert find_cell(FIRST, SECOND, np.array([4, 1])) == (0, 1)
-    assert find_cell(FIRST, SECOND, np.array([2])) == (1, 1)
+    assert find_cell(FIRST, SECOND, np.array([4, 1])) == (0, 1) and find_cell(FIRST, SECOND, np.array([2])) == (1, 1)
     for rows in ([1], [1, 4, 0], [], [5]):
         assert find_cell(FIRST, SECOND, np.array(rows, np.int64)) is None
 

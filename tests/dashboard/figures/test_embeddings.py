@@ -39,8 +39,7 @@ def test_points_have_confidence_errors_have_a_shape_and_unknown_classes_are_repo
     with pytest.raises(RunDamaged, match="do not fit"):
         build_points_table(SAVED, ("yes", "no"))
     correct, wrong = embedding_map.color_points(POINTS, "correctness", CLASSES, LIGHT)
-    assert correct.symbol != wrong.symbol
-    assert (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
+    assert correct.symbol != wrong.symbol and (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
     shades = embedding_map.color_points(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
@@ -98,8 +97,7 @@ def test_hover_texts_are_short_numbers_have_their_n_and_pca_axes_have_titles():
     stats = {stat.name: (stat.value, stat.n) for stat in embeddings.compute_map_stats(MADE, PCA, 128)}
     assert stats["Silhouette, 128-D original"] == (pytest.approx(0.3), 3)
     assert stats["Silhouette, PCA, 2-D"] == (pytest.approx(0.4), 3)
-    assert stats["10 nearest neighbours kept"] == (0.25, 3)
-    assert stats["Variance shown"] == (pytest.approx(0.9), 4)
+    assert stats["10 nearest neighbours kept"] == (0.25, 3) and stats["Variance shown"] == (pytest.approx(0.9), 4)
     assert embeddings.name_axes(MADE, PCA)[0] == "component 1, 60 % of the variance"
     assert embeddings.name_axes(Projection(MADE.rows, MADE.places, QUALITY), ProjectionConfig("umap", 3)) == [""] * 3
 
@@ -146,8 +144,7 @@ def test_map_in_3d_has_three_axes_and_no_lasso():
 def test_confidence_has_ordered_colors_and_not_those_of_signs(dark, tokens):
     shades = Shades("P(predicted)", np.array([0.5, 0.7, 1.0]), 0.5, 1.0)
     (points,) = draw_map(FLAT, ROWS, WORDS, shades, ["", ""], Look(dark=dark)).data
-    assert (points.marker.cmin, points.marker.cmax) == (0.5, 1.0)
-    assert list(points.marker.color) == [0.5, 0.7, 1.0]
+    assert (points.marker.cmin, points.marker.cmax) == (0.5, 1.0) and list(points.marker.color) == [0.5, 0.7, 1.0]
     assert [step[1] for step in points.marker.colorscale] == list(tokens.ordinal)
 
 
@@ -192,8 +189,7 @@ def test_density_is_drawn_behind_the_points_without_color():
     groups, field = [PointGroup("a", np.arange(40), "#111111")], estimate_density(places)
     for look in (Look(), Look(dark=True)):
         behind, points = draw_map(places, np.arange(40), [], groups, ["", ""], look, MapOverlays(density=field)).data
-        assert (behind.type, points.type) == ("contour", "scattergl")
-        assert behind.colorscale[0][1] == look.tokens.paper
+        assert (behind.type, points.type) == ("contour", "scattergl") and behind.colorscale[0][1] == look.tokens.paper
         assert behind.colorscale[-1][1] == blend_colors(look.tokens.paper, look.tokens.ink, 0.2)
         assert np.allclose(behind.z, 1 - field.held)
 

@@ -55,8 +55,7 @@ def test_gridlines_are_at_round_numbers(mark, labels):
 
 def test_axis_has_zero_limits_and_an_extent():
     found = make_axis([Mark(0.03, 0.01, 0.05)], zero=0, signed=True)
-    assert found.low < 0 < found.high
-    assert found.labels[:2] == ("0", "+0.02")
+    assert found.low < 0 < found.high and found.labels[:2] == ("0", "+0.02")
     assert make_axis([Mark(-0.03, -0.05, -0.01)], zero=0, signed=True).labels[0] == "−0.04"
     found = make_axis([Mark(0.99, 0.97, 1.0)], ends=(0, 1))
     assert (found.high, found.to_percent(1.0)) == (1, 100)
@@ -67,8 +66,7 @@ def test_axis_has_zero_limits_and_an_extent():
 
 def test_tie_lines_join_groups_and_share_lanes_without_overlap():
     found = place_ties(["a", "b", "c", "d"], [["a", "b"], ["b", "d"], ["c"]])
-    assert found.lanes == 2
-    assert found.rows["a"] == [TieSegment(0, "start")]
+    assert found.lanes == 2 and found.rows["a"] == [TieSegment(0, "start")]
     assert found.rows["b"] == [TieSegment(0, "end"), TieSegment(1, "start")]
     assert found.rows["c"] == [TieSegment(1, "past")], "it lies between them and does not belong to them"
     assert found.rows["d"] == [TieSegment(1, "end")]

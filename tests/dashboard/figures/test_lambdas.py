@@ -113,8 +113,7 @@ def test_head_lambdas_skip_rows_with_missing_numbers_and_tables_have_all_points(
     assert found == {(0, 1): ((0.1, 0.15), (0.2, 0.25)), (1, 1): ((0.3, 0.35), (0.4, 0.45))}
     assert build_head_lines(History([{"kind": "step", "lambda": [[0.1]]}], 0)) == {}
     table = lambdas.build_course_table([Track("a", 7, CURVES, heads={(0, 1): ((0.1, 0.2),)})])
-    assert len(table) == 6
-    assert table.iloc[1].tolist() == ["a", 7, 1.0, 1, 1, "", 0.16, pytest.approx(0.01)]
+    assert len(table) == 6 and table.iloc[1].tolist() == ["a", 7, 1.0, 1, 1, "", 0.16, pytest.approx(0.01)]
     assert table[table["head"] == "1"]["lambda"].tolist() == [0.1, 0.2]
     assert lambdas.build_loss_table([Track("a", 7, CURVES)]).values.tolist() == [["a", 7, 1.0, 0.5]]
 

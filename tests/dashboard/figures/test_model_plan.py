@@ -40,8 +40,7 @@ def run(preset="vanilla", status="done", **known):
 
 def test_run_gives_the_sizes_for_counting_parameters():
     sizes = model_plan.read_sizes(run(vocabulary=1_234, classes=("a", "b", "c")))
-    assert sizes[:2] == (1_234, 3)
-    assert sizes.words == "1\u202f234 tokens and 3 classes, as in r on reviews.csv"
+    assert sizes[:2] == (1_234, 3) and sizes.words == "1\u202f234 tokens and 3 classes, as in r on reviews.csv"
     own = {"model.layers": 3, "model.attention.heads": 4, "model.width": 32}
     record = RunRecord("r", "vanilla", "done", compose("vanilla", own), "", vocabulary=1_234, classes=("a", "b"))
     sizes = model_plan.read_sizes(record)
@@ -59,8 +58,7 @@ def test_paper_shows_its_presets_with_their_runs(paper):
     records = [run(own[0]), run(own[0], "failed"), run("vanilla")]
     frame = model_plan.build_preset_frame(PAPERS[paper], model_plan.USUAL, records)
     assert frame["model"].tolist() == own == model_plan.list_presets(PAPERS[paper])
-    assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2)
-    assert set(frame["paper"]) == {PAPERS[paper]}
+    assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2) and set(frame["paper"]) == {PAPERS[paper]}
 
 
 def test_all_presets_have_a_size_and_their_parts_add_up():
@@ -85,8 +83,7 @@ def test_preset_differences_name_both_models_and_newest_finished_runs_are_linked
 
 def test_each_setting_is_offered_once_under_its_group():
     offered = [name for names in model_plan.list_shown_settings({}, None).values() for name in names]
-    assert set(offered) == model_plan.OFFERED
-    assert len(offered) == len(set(offered))
+    assert set(offered) == model_plan.OFFERED and len(offered) == len(set(offered))
     model = {name for name in SETTINGS if name.startswith("model.")}
     assert model <= model_plan.OFFERED
     further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}

@@ -87,8 +87,7 @@ def test_command_makes_the_same_settings(opened, table):
     options = dict(part.removeprefix("--").split("=", 1) for part in given[2:] if not part.startswith("--set="))
     settings = parse_settings(part.removeprefix("--set=") for part in given[2:] if part.startswith("--set="))
     config = configure(options["data"], options["model"], settings)
-    assert (config.model.attention.lexical_strength, config.model.layers) == (2, 2)
-    assert config.data.name == str(table)
+    assert (config.model.attention.lexical_strength, config.model.layers) == (2, 2) and config.data.name == str(table)
 
 
 @pytest.mark.parametrize(
