@@ -80,8 +80,7 @@ def test_neighbors_follow_the_current_sentence(browser, server):
 
 def test_layers_are_read_in_the_background_and_the_page_is_accessible(browser, server):
     page, complaints = opened(browser, server, "find=not&density=on&place=a%20fine%20film")
-    read = page.locator(".st-key-read-layers button")
-    chart = page.locator(".st-key-fig-map-layers")
+    read, chart = page.locator(".st-key-read-layers button"), page.locator(".st-key-fig-map-layers")
     expect(read.or_(chart).first).to_be_visible()
     if read.count():
         read.click()

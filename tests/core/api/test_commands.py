@@ -467,8 +467,7 @@ def test_pretrained_encoder_can_start_another_training(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
     fast = ("--set", "training.epochs=1", "--set", "training.threads=1")
     pretraining = ("pretrain", "--data", "built-in", "--limit", 100, "--name", "general", "--no-texts")
-    first = cli.json(*pretraining, *small, *fast)
-    shown = cli.json("runs", "show", "general")
+    first, shown = cli.json(*pretraining, *small, *fast), cli.json("runs", "show", "general")
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
     own = ("train", "--data", "reviews.csv", "--from", "general", "--model", "ndt-01-n2", "--name", "special")

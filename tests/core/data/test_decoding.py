@@ -64,8 +64,7 @@ def test_wrong_encodings_are_refused_and_surrogates_joined_or_replaced():
 
 def test_offered_encodings_can_read_the_file_and_leave_out_the_named_one():
     lines = "скучный фильм номер\nхороший день\n" * 30
-    found = decode_bytes(lines.encode("cp1251"))
-    named = decode_bytes(lines.encode("cp1251"), "koi8-r")
+    found, named = decode_bytes(lines.encode("cp1251")), decode_bytes(lines.encode("cp1251"), "koi8-r")
     assert named.named and not found.named and named.others[0] == found.encoding == "cp1251"
     assert "koi8-r" not in named.others
     assert (

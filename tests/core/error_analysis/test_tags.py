@@ -253,8 +253,7 @@ NAME = "unsure under dropout"
 
 
 def test_flips_and_spread_equal_their_definition():
-    said = np.array([[True, False], [True, False]])
-    first = np.array([[True, False], [False, True]])
+    said, first = np.array([[True, False], [True, False]]), np.array([[True, False], [False, True]])
     answers = np.array([said, said, said, first, first])
     chances = np.array([[0.9, 0.6], [0.9, 0.6], [0.9, 0.6], [0.9, 0.1], [0.9, 0.1]])
     flips, spread = mc_dropout.measure_spread(said, answers, chances)

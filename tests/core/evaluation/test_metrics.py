@@ -125,8 +125,7 @@ def test_ordinal_metrics_equal_scikit_learn(case):
 
 
 def test_calibration_error_is_the_gap_in_15_bins():
-    labels = np.array([0, 0, 1, 1])
-    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
+    labels, probabilities = np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
     # Confidence 0.9: three rows, accuracy 2/3; confidence 0.6: one row, accuracy 1.
     assert metrics.evaluate(labels, probabilities)["ece"] == pytest.approx(0.75 * abs(0.9 - 2 / 3) + 0.25 * 0.4)
 

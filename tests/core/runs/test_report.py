@@ -234,8 +234,7 @@ def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
     chosen = report.choose_thresholds(store, record, {"positive": 4, "negative": 1})
     assert chosen["positive"].threshold == find_cheapest(*read_saved(store, "validation"), 4)
     assert chosen["positive"].validation["n"] == len(read_saved(store, "validation")[0])
-    labels = np.array([0, 1, 1])
-    probabilities = np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
+    labels, probabilities = np.array([0, 1, 1]), np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
     if record.classes != ("negative", "positive"):
         probabilities, labels = probabilities[:, ::-1], 1 - labels
     found = report.compute_costs(record, chosen, labels, probabilities)

@@ -118,8 +118,7 @@ def test_baseline_shows_the_settings_that_its_family_reads(preset):
 
 @pytest.mark.parametrize("preset", STRUCTURES)
 def test_settings_that_a_preset_changes_are_never_hidden(preset):
-    usual = flatten_config(compose("vanilla"))
-    own = flatten_config(compose(preset))
+    usual, own = flatten_config(compose("vanilla")), flatten_config(compose(preset))
     assert {name for name in model_plan.OFFERED if own[name] != usual[name]} <= offered(preset)
 
 
