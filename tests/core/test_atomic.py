@@ -3,6 +3,7 @@ import os
 import threading
 
 import pytest
+from refused import check_raises
 
 from core import atomic
 from core.data.config import DataConfig
@@ -17,8 +18,7 @@ def test_writing_replaces_the_file_and_leaves_no_temporary_file(tmp_path, name):
     atomic.write_text(path, "new ä \ud800")
     assert path.read_text(encoding="utf-8") == "new ä ?"
     assert [each.name for each in tmp_path.iterdir()] == [name]
-    with pytest.raises(FileNotFoundError):
-        atomic.write_text(tmp_path / "none" / name, "new")
+    check_raises(FileNotFoundError, None, atomic.write_text, tmp_path / "none" / name, "new")
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,7 @@ def test_write_errors_keep_the_old_file_and_suggest_a_remedy(tmp_path, monkeypat
         raise OSError(number, "refused")
 
     monkeypatch.setattr(os, stage, refuse)
-    with pytest.raises(StorageError, match=rf"run\.json: cannot be written: .*{told}"):
-        atomic.write_text(path, "new")
+    check_raises(StorageError, rf"run\.json: cannot be written: .*{told}", atomic.write_text, path, "new")
     assert path.read_text() == "old"
     assert [each.name for each in tmp_path.iterdir()] == ["run.json"]
 

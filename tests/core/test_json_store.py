@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 import pytest
+from refused import check_raises
 
 from core import json_store
 from core.exceptions import RunDamaged
@@ -80,8 +81,7 @@ def test_wrong_data_are_refused_with_file_field_and_reason(tmp_path, content, sa
 
 
 def test_missing_damaged_and_too_large_files_are_distinguished(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        json_store.read(tmp_path / "none.json", Thing)
+    check_raises(FileNotFoundError, None, json_store.read, tmp_path / "none.json", Thing)
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(RunDamaged, match=r"folder\.json: cannot be read: this is a folder"):
         json_store.read(tmp_path / "folder.json", Thing)
@@ -95,5 +95,4 @@ def test_other_schemas_are_refused_and_the_schema_field_is_removed():
     assert json_store.strip_schema({"schema": 1, "a": 2}, 1, file=file) == {"a": 2}
     with pytest.raises(RunDamaged, match=r"plan\.json: .*schema 9 is not 1: written by another version"):
         json_store.strip_schema({"schema": 9}, 1, file=file)
-    with pytest.raises(RunDamaged, match=r"plan\.json: .*it holds no group of fields"):
-        json_store.strip_schema([], 1, file=file)
+    check_raises(RunDamaged, r"plan\.json: .*it holds no group of fields", json_store.strip_schema, [], 1, file=file)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from pages import opened, press, words
+from refused import check_raises
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
@@ -254,8 +255,7 @@ def test_typed_setting_cannot_name_files_of_the_server(monkeypatch, typed):
     monkeypatch.setattr(access, "is_local", lambda: False)
     refused = {"data.name": "no data set, file or folder here is called", "text.lexicon": "; choose vader"}
     for name, said in {**refused, "data.examples": "; write counter-examples"}.items():
-        with pytest.raises(DataError, match=f"{name}.*{said}"):
-            access.refuse_foreign({name: typed})
+        check_raises(DataError, f"{name}.*{said}", access.refuse_foreign, {name: typed})
     access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc", "data.examples": "counter-examples"})
 
 
@@ -286,8 +286,7 @@ def test_link_to_the_data_folder_reaches_no_other_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(access, "is_local", lambda: False)
     access.refuse_foreign({"data.name": str(inside / "own")})
     for path in (inside / "way-out", inside / ".." / "private"):
-        with pytest.raises(DataError):
-            access.refuse_foreign({"data.name": str(path)})
+        check_raises(DataError, None, access.refuse_foreign, {"data.name": str(path)})
 
 
 @pytest.mark.slow

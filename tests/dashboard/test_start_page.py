@@ -105,8 +105,7 @@ def test_a_run_without_short_sentences_lets_people_write_their_own(app, runs):
     copied(runs, "bare", run="bare")
     shutil.rmtree(runs / "bare" / "evaluation")
     data = start(app, run="bare")
-    assert data["questions"] == [] and data["state"] is None
-    assert data["note"].endswith("Write one yourself.")
+    assert data["questions"] == [] and data["state"] is None and data["note"].endswith("Write one yourself.")
 
 
 def test_a_typed_sentence_is_answered_and_refused_in_a_sentence(app, starters):

@@ -63,8 +63,7 @@ def test_old_filter_names_select_the_same_rows(cli):
 def test_json_and_csv_have_the_same_rows(cli, place):
     found = cli.json("errors", "three", "--where", "wrong", "--where", "true=good", "--csv", "x.csv")
     whole = {"n": 1, "wrong": 1, "rate": 1.0, "interval": [pytest.approx(0.2065, abs=1e-4), 1.0], "share": 0.025}
-    assert found["selected"] == whole
-    assert found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
+    assert found["selected"] == whole and found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
     written = pd.read_csv(place / "x.csv")
     assert written["id"].tolist() == ["t-1"] and written["note"].tolist() == ["'=1+1"]
     assert written["key"].tolist() == [found["rows"][0]["key"]]

@@ -117,8 +117,7 @@ def test_missing_libraries_are_reported(clouds, monkeypatch, method, module, pac
 
 def test_impossible_settings_and_vectors_are_refused(clouds):
     for wrong in ({"method": "mds"}, {"dimensions": 4}, {"rows": 2}):
-        with pytest.raises(InputError):
-            ProjectionConfig(**wrong)
+        check_raises(InputError, None, ProjectionConfig, **wrong)
     check_raises(InputError, "width 1 have no 2 dimensions", fit_pca, np.ones((6, 1)), 2)
     points, labels = clouds
     check_raises(InputError, "at least 5", project_split, points[:4], labels[:4], ProjectionConfig("pca"))

@@ -81,8 +81,7 @@ def test_an_imported_run_equals_the_exported_one_without_local_data(store, finis
         assert files(elsewhere.get_path(run)) == [archive.IMPORTED, *KEPT]
     record = elsewhere.read("first-2")
     assert record.process is None and record.config.data.name == "elsewhere:reviews.csv"
-    with pytest.raises(RunNotFound):
-        export_run(store, "nobody")
+    check_raises(RunNotFound, None, export_run, store, "nobody")
 
 
 @pytest.mark.parametrize("linked", ["weights.safetensors", "evaluation/test"])

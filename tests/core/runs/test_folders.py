@@ -67,8 +67,7 @@ def test_runs_and_starters_are_found_by_name(store, brought, tmp_path, monkeypat
     assert store.get_path("starter-small") == brought / "starter-small"
     assert store.get_path("mine") == store.folder / "mine"
     assert {row["run"]: row["starter"] for row in api.runs_list()["runs"]} == {"mine": False, "starter-small": True}
-    with pytest.raises(RunNotFound):
-        store.get_path("other")
+    check_raises(RunNotFound, None, store.get_path, "other")
     assert [record.run for record in RunStore(store.folder).list()] == ["mine"], "a folder that is named has its own"
     own = store.folder / "starter-small"
     own.mkdir()

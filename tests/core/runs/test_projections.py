@@ -59,8 +59,7 @@ def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
 
 def test_missing_splits_are_refused_with_the_existing_ones(store, evaluated):
     check_raises(InputError, "split 'dev'; it has test", MapFiles.from_run, store, evaluated, "dev", PCA)
-    with pytest.raises(InputError):
-        MapFiles.from_run(store, evaluated, "../test", PCA)
+    check_raises(InputError, None, MapFiles.from_run, store, evaluated, "../test", PCA)
     path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     whole = path.read_bytes()
     np.save(path, np.zeros((3, 6), np.float32))

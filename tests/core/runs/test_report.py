@@ -179,8 +179,7 @@ def test_a_second_evaluation_loads_no_training_data(loaded, monkeypatch):
         if share > 0.4:
             raise Cancelled("enough")
 
-    with pytest.raises(Cancelled):
-        report.build_report(loaded, given, on_progress=stop)
+    check_raises(Cancelled, None, report.build_report, loaded, given, on_progress=stop)
     assert told == [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
     first = report.build_report(loaded, given)
     trained = load_trained_data(loaded.record)

@@ -144,8 +144,7 @@ def test_an_unresponsive_process_is_killed_on_the_second_request(store, config, 
 def test_only_waiting_or_running_runs_can_be_cancelled(store, created, status):
     store.update("first", status=status)
     check_raises(InputError, f"'first' is {status}: there is nothing to cancel", training_jobs.cancel, store, "first")
-    with pytest.raises(RunNotFound):
-        training_jobs.cancel(store, "none")
+    check_raises(RunNotFound, None, training_jobs.cancel, store, "none")
 
 
 @pytest.mark.slow

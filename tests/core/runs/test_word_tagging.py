@@ -144,8 +144,7 @@ TEXTS = ["Almo Tarn walked to Pell .", "don't walk , Almo !", "서울에 갔다 
 def test_every_word_has_its_own_first_token(kind, text):
     tokenizer = fit_tokenizer(TEXTS, TextConfig(tokenizer=kind, min_freq=1))
     places, encoded = find_first_tokens(tokenizer, text), tokenizer.encode(text)
-    assert len(places) == len(text.split(" ")) and NOWHERE not in places
-    assert places == sorted(set(places))
+    assert len(places) == len(text.split(" ")) and NOWHERE not in places and places == sorted(set(places))
     for place, word in zip(places, encoded.text.split(), strict=True):
         assert word.startswith(encoded.tokens[place].strip())
 

@@ -229,8 +229,7 @@ def test_several_lexicons_must_be_different_and_separated_by_commas(name):
 )
 def test_damaged_saved_lexicons_are_refused(lexicon, entries):
     state = json.loads(fitted(lexicon).to_json())
-    with pytest.raises(RunDamaged):
-        restore_tokenizer(json.dumps({**state, "lexicon": entries}))
+    check_raises(RunDamaged, None, restore_tokenizer, json.dumps({**state, "lexicon": entries}))
 
 
 def test_tokenizers_saved_without_newer_settings_still_load():

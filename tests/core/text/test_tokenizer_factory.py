@@ -116,14 +116,12 @@ def test_damaged_tokenizer_files_are_refused_with_their_path(tokenizer, damage, 
 def test_stored_settings_are_checked(change):
     state = json.loads(WORD.to_json())
     state["config"].update(change)
-    with pytest.raises(RunDamaged):
-        restore_tokenizer(json.dumps(state))
+    check_raises(RunDamaged, None, restore_tokenizer, json.dumps(state))
 
 
 @pytest.mark.parametrize("merges", [None, 3, ["a"], [["a"]], [["zz", "y"]], [["a", "b", "c"]]])
 def test_stored_merges_are_checked(merges):
-    with pytest.raises(RunDamaged):
-        restore_tokenizer(json.dumps({**json.loads(BPE.to_json()), "merges": merges}))
+    check_raises(RunDamaged, None, restore_tokenizer, json.dumps({**json.loads(BPE.to_json()), "merges": merges}))
 
 
 @pytest.mark.parametrize("tokenizer", [WORD, NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=4))])
@@ -157,8 +155,7 @@ def test_an_unextended_tokenizer_keeps_its_ids(config):
 def test_new_words_follow_known_ones_and_split_words_become_tokens():
     known = fit_tokenizer(FILMS, WORDS)
     tokenizer, origins = extend(WORDS, 1)
-    assert tokenizer.size == known.size + 1 and origins == [[]]
-    assert tokenizer.name(known.size) == "bearish"
+    assert tokenizer.size == known.size + 1 and origins == [[]] and tokenizer.name(known.size) == "bearish"
     assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
     assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
     known = fit_tokenizer(FILMS, WORDS)

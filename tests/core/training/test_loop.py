@@ -73,8 +73,7 @@ STOPS = [*((Cancelled, StopAfter(updates)) for updates in (0, 7, 8)), *((Killed,
 
 def stop_and_resume(make, error, stop, **settings):
     """Stop a training, draw other random numbers and resume it."""
-    with pytest.raises(error):
-        make("cut", events=stop, **settings).run()
+    check_raises(error, None, make("cut", events=stop, **settings).run)
     before = load_checkpoint(make("cut", **settings).checkpoint)
     torch.rand(5)
     resumed = make("cut", **settings)
@@ -105,8 +104,7 @@ class Keeping(StopAfter):
 def test_a_resumed_training_keeps_the_steps_of_an_uninterrupted_one(make):
     whole, cut = {}, {}
     make("whole", keep=4, events=Keeping(99, whole)).run()
-    with pytest.raises(Cancelled):
-        make("cut", keep=4, events=Keeping(9, cut)).run()
+    check_raises(Cancelled, None, make("cut", keep=4, events=Keeping(9, cut)).run)
     make("cut", keep=4, events=Keeping(99, cut)).run()
     assert list(whole) == list(cut) == [0, 7, 14, 21]
     assert all(torch.equal(each, cut[step][name]) for step in whole for name, each in whole[step].items())
@@ -258,8 +256,7 @@ def test_bfloat16_trains_with_autocast_and_validates_without(make, monkeypatch):
 
 
 def test_checkpoints_of_another_model_are_refused(make):
-    with pytest.raises(Cancelled):
-        make(events=StopAfter(2)).run()
+    check_raises(Cancelled, None, make(events=StopAfter(2)).run)
     check_raises(RunDamaged, "does not fit this run", make(model=dataclasses.replace(make.model, layers=1)).run)
 
 
