@@ -41,8 +41,7 @@ def test_write_errors_keep_the_old_file_and_suggest_a_remedy(tmp_path, monkeypat
 
     monkeypatch.setattr(os, stage, refuse)
     check_raises(StorageError, rf"run\.json: cannot be written: .*{told}", atomic.write_text, path, "new")
-    assert path.read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == ["run.json"]
+    assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["run.json"]
 
 
 def run_threads(threads, work):
@@ -75,8 +74,7 @@ def test_thirty_threads_can_write_and_read_one_file(tmp_path):
             if len(found) != 50_000 or len(set(found)) != 1:
                 torn.append(found)
 
-    assert run_threads(30, write) == []
-    assert torn == []
+    assert run_threads(30, write) == [] and torn == []
     assert [each.name for each in tmp_path.iterdir()] == ["choice.json"]
 
 

@@ -71,8 +71,7 @@ def test_settings_without_effect_are_refused_with_the_reason():
     ],
 )
 def test_an_open_end_is_outside_its_range(within, inside, outside, said):
-    assert all(value in within for value in inside)
-    assert not any(value in within for value in outside)
+    assert all(value in within for value in inside) and not any(value in within for value in outside)
     assert str(within) == said
 
 

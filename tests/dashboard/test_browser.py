@@ -42,8 +42,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     expect(page.get_by_role("list", name="words with their effect")).to_contain_text("dull")
     see(page.get_by_role("button", name="attention from dull"))
     link = page.url
-    assert "text=" in link
-    assert complaints == []
+    assert "text=" in link and complaints == []
     other, complaints = visit(browser, empty_server, "dark")
     other.goto(link)
     expect(other.get_by_role("list", name="words with their effect")).to_contain_text("dull")

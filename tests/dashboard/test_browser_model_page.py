@@ -76,8 +76,7 @@ def test_page_of_a_starter_answers_and_explains_like_the_run(browser, tmp_path, 
     assert shown == [f"{chance:.3f}" for chance in run.predict([typed]).probabilities[0]]
     rows = build_map_rows(run.inspect(typed), 0, run.record.config.model.attention.subtracts)
     top = page.evaluate("rows => sentiscope.findTop(rows)", [row.weights.tolist() for row in rows])
-    assert top == pytest.approx(find_top_weight(rows), rel=1e-5)
-    assert complaints == []
+    assert top == pytest.approx(find_top_weight(rows), rel=1e-5) and complaints == []
 
 
 OTHER = {
@@ -125,8 +124,7 @@ def test_page_is_used_with_the_keyboard_in_both_themes(browser, tmp_path, theme,
     for _ in range(2):  # past the map to the words
         page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    assert page.locator(".head_view p").inner_text().startswith("< attends to")
-    assert complaints == []
+    assert page.locator(".head_view p").inner_text().startswith("< attends to") and complaints == []
 
 
 def test_what_a_page_cannot_compute_is_refused_with_the_reason(tmp_path):

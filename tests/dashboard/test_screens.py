@@ -228,8 +228,7 @@ def test_run_can_be_exported_and_an_imported_one_is_chosen(app, runs, tmp_path):
     assert "Export · zip" in [button.label for button in app.get("download_button")]
     uploader = next(iter(app.get("file_uploader")))
     uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
-    assert "finished-2 is imported" in text_of(app)
-    assert app.session_state[state.RUN] == "finished-2"
+    assert "finished-2 is imported" in text_of(app) and app.session_state[state.RUN] == "finished-2"
     picked = app.session_state[state.get_figure_key(f"{state.ROWS}-1-reviews.csv")]
     assert "picked" not in picked  # the browser still sends the old selection
 

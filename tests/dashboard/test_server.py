@@ -187,8 +187,7 @@ def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
     async def many():
         return [status for status, _ in await asyncio.gather(*(put(app, "one", number) for number in range(9)))]
 
-    assert sorted(asyncio.run(many())) == [204] * 4 + [413] * 5
-    assert not app.coming
+    assert sorted(asyncio.run(many())) == [204] * 4 + [413] * 5 and not app.coming
 
 
 def test_number_of_small_files_is_limited(kept):

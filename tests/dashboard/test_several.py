@@ -113,5 +113,4 @@ def test_flip_pin_and_template_are_about_one_label(app, runs):
     assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
     now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
     gap = now["probabilities"]["late"] - before["probabilities"]["late"]
-    assert f"pinned: +{gap:.3f}" in words(app)
-    assert "Reach of negation" in words(app)
+    assert f"pinned: +{gap:.3f}" in words(app) and "Reach of negation" in words(app)

@@ -104,8 +104,7 @@ def test_link_shows_a_sweep_table_with_its_baseline_and_can_continue_it(page, pl
     assert "&lt;b&gt;no&lt;/b&gt; memory" in shown and "<b>no</b>" not in shown
     table = app.dataframe[0].value
     assert list(table["cell"]) == ["ndt-01-n3", "tfidf-logreg"] and list(table["runs"]) == ["1 of 2", "2 of 2"]
-    assert (table["TF-IDF"] != "").all()
-    assert app.button(key="sweep-go-on").label == "Resume"
+    assert (table["TF-IDF"] != "").all() and app.button(key="sweep-go-on").label == "Resume"
     press(app, "sweep-go-on")
     assert driven == ["study"]
 

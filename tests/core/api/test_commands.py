@@ -217,8 +217,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
     peaks = (line.split()[1:] for line in done.stdout.splitlines() if line.startswith("peaks"))
     before, after = (1024 * sum(map(int, each)) for each in peaks)
-    assert sum(1 for _ in (place / "said-40000.csv").open()) == 40_001
-    assert after - before < 12e6
+    assert sum(1 for _ in (place / "said-40000.csv").open()) == 40_001 and after - before < 12e6
 
 
 HOSTILE = "so \udcff \x1b[31m good \u0007 😀"

@@ -39,8 +39,7 @@ def test_all_tables_are_printed_in_every_format_without_training(paper, monkeypa
     assert list(found) == ["paper", "tables"] and found["paper"] == paper
     rows = [row for table in found["tables"] for row in table["rows"]]
     keys = {"row", "metric", "reported", "ours", "sd", "n", "difference", "interval", "baseline", "verdict", "reason"}
-    assert all(keys <= set(row) for row in rows)
-    assert found == sentiscope.reproduce(paper)
+    assert all(keys <= set(row) for row in rows) and found == sentiscope.reproduce(paper)
     listed = list(csv.DictReader(io.StringIO(run(paper, "--format", "csv"))))
     assert [row["verdict"] for row in listed] == [row["verdict"] for row in rows]
     text, markdown, latex = (run(paper, "--format", form) for form in ("text", "markdown", "latex"))

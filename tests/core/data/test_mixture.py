@@ -255,8 +255,7 @@ def test_counterexamples_follow_the_training_rows_unless_in_other_splits_or_clas
     assert (train["corpus"] == NAME).sum() == 2 and train["label"].dtype == "int64"
     for split in ("validation", "test"):
         pd.testing.assert_frame_equal(found.splits[split], plain.splits[split])
-    assert found.fingerprint != plain.fingerprint
-    assert f"{NAME}: 2 rows joined train" in found.notes
+    assert found.fingerprint != plain.fingerprint and f"{NAME}: 2 rows joined train" in found.notes
     plain = load_dataset(DataConfig(name=table))
     judged = plain.splits["test"]["text"][0], plain.splits["validation"]["text"][0].upper()
     kept = keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus"))

@@ -48,8 +48,7 @@ def test_choices_are_restored_unless_their_file_is_gone(tmp_path):
     file = keep_file(tmp_path, "a.csv", b"x")
     config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252", header="no")
     choice = keep_choice(tmp_path, config)
-    assert list_choices(tmp_path) == [choice]
-    assert choice.config == config
+    assert list_choices(tmp_path) == [choice] and choice.config == config
     assert keep_choice(tmp_path, config).id == choice.id
     assert keep_choice(tmp_path, DataConfig(str(file), text="title", label="stars")).id != choice.id
     file.unlink()

@@ -74,8 +74,7 @@ def test_the_sentences_are_short_clear_of_different_kinds_and_answered_as_always
         assert abs(saved["probability:positive"] - 0.5) >= 0.1
         assert len(each.text.split()) <= 12 and len(each.words) <= 10 and len(each.flip) in (1, 2)
         check_answers(starter, each)
-    assert compute_quiz(RunStore(STARTERS), starter) == quiz
-    assert {"the", "and", "it"} <= set(quiz.common)
+    assert compute_quiz(RunStore(STARTERS), starter) == quiz and {"the", "and", "it"} <= set(quiz.common)
 
 
 @pytest.mark.slow

@@ -319,8 +319,7 @@ def draw_positions(length: int, *, layer: int = 0, random: int = 2, seed: int = 
 def test_global_tokens_are_first_last_and_distinct_inner_positions(length, layer, random, seed):
     row = draw_positions(length, layer=layer, random=random, seed=seed)
     present = [place for place in row if place != ABSENT]
-    assert len(row) == 2 + random
-    assert len(set(present)) == len(present) == min(length, 2 + random)
+    assert len(row) == 2 + random and len(set(present)) == len(present) == min(length, 2 + random)
     assert set(present) >= ({0, length - 1} if length else set()) and all(0 <= place < length for place in present)
     assert row[len(present) :] == [ABSENT] * (2 + random - len(present))  # the absent ones are last
 
@@ -334,8 +333,7 @@ def test_texts_have_the_same_global_tokens_in_every_batch(lengths, layer):
 
 def test_global_positions_never_change():
     # Recorded values: other versions of Python and torch must draw the same.
-    assert draw_positions(100) == [0, 99, 80, 82]
-    assert draw_positions(9) == [0, 8, 3, 7]
+    assert draw_positions(100) == [0, 99, 80, 82] and draw_positions(9) == [0, 8, 3, 7]
     assert draw_positions(3) == [0, 2, 1, ABSENT]
 
 

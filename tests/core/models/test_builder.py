@@ -209,8 +209,7 @@ def test_entries_with_a_shared_draw_are_independent():
 
 def test_dropout_is_off_in_evaluation_and_for_p_zero():
     x = torch.randn(4, 5)
-    assert Dropout(0.5).eval()(x) is x
-    assert Dropout(0.0)(x) is x
+    assert Dropout(0.5).eval()(x) is x and Dropout(0.0)(x) is x
 
 
 def test_the_dropout_gradient_is_the_mask():

@@ -144,8 +144,7 @@ def test_one_logit_gives_binary_cross_entropy(texts):
     head = make_head(classes=2, one_logit=True)
     logits = head(x, keep, trace=False).logits
     labels = torch.tensor([1, 0, 1, 0])
-    assert head.weight.shape == (1, 6)
-    assert not logits[:, 0].any()
+    assert head.weight.shape == (1, 6) and not logits[:, 0].any()
     expected = F.binary_cross_entropy_with_logits(logits[:, 1], labels.double())
     torch.testing.assert_close(F.cross_entropy(logits, labels), expected)
 

@@ -53,8 +53,7 @@ def store(brought):
 
 def test_starters_are_in_the_installation_or_the_checkout(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
-    assert get_starters_dir() == Path(core.__file__).parents[1] / "trained"
-    assert len(list_starters()) >= 8
+    assert get_starters_dir() == Path(core.__file__).parents[1] / "trained" and len(list_starters()) >= 8
     package = tmp_path / "site-packages" / "core"
     (package / "starters" / "starter-one").mkdir(parents=True)
     monkeypatch.setattr(core, "__file__", str(package / "__init__.py"))

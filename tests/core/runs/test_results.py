@@ -42,8 +42,7 @@ def test_three_files_hold_a_split(judged, tmp_path):
     assert found["metrics"]["accuracy"] == accuracy_score(FRAME["label"], PROBABILITIES.argmax(1)) == 0.75
     assert found["confusion"] == [[1, 1], [0, 2]] and (found["n"], found["classes"]) == (4, ["no", "yes"])
     low, high = found["intervals"]["accuracy"]
-    assert low <= 0.75 <= high
-    assert found["silhouette"]["rows"] == 4
+    assert low <= 0.75 <= high and found["silhouette"]["rows"] == 4
     rows = FRAME[FRAME["label"] == 1].reset_index(drop=True)
     predictions = Predictions(*(part[[0, 3]] for part in (PROBABILITIES, PROBABILITIES, judged.predictions.pooled)))
     write_split(tmp_path, EvaluatedSplit("one", rows, predictions, CLASSES))

@@ -164,8 +164,7 @@ def test_batch_polarity_equals_that_of_single_texts_with_neutral_padding(lexicon
         expected = tokenizer.encode(text).polarity
         assert batch.polarity[row].tolist() == [list(each) for each in expected + [NOTHING] * (6 - len(expected))]
         assert to_batch(tokenizer.encode(text)).polarity[0].tolist() == [list(each) for each in expected or [NOTHING]]
-    assert np.abs(batch.polarity.sum(-1) - 1).max() < 1e-6
-    assert batch.tags is None
+    assert np.abs(batch.polarity.sum(-1) - 1).max() < 1e-6 and batch.tags is None
 
 
 @pytest.mark.parametrize("match", ["word", "contains"])

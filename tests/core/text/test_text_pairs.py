@@ -35,8 +35,7 @@ def test_saved_tokenizers_read_pairs_only_if_fitted_on_pairs(config):
     assert again.pairs and again.to_json() == tokenizer.to_json()
     assert again.encode_batch(PAIRS) == tokenizer.encode_batch(PAIRS)
     state = fit_tokenizer((["a good film", "a bad film"] * 2), config).to_json()
-    assert '"pairs"' not in state
-    assert SIGN not in state
+    assert '"pairs"' not in state and SIGN not in state
     assert not restore_tokenizer(state).pairs
 
 
@@ -67,8 +66,7 @@ def test_joined_pairs_split_back_and_are_recognized_by_majority():
     assert split_pair("no‖mark") is None
     assert split_pair(f"{SIGN} all of the first deleted") == ("", "all of the first deleted")
     assert is_mostly_pairs([*PAIRS, "one that was added by hand"])
-    assert not is_mostly_pairs(["a", "b", join_pair("a", "b")])
-    assert not is_mostly_pairs([])
+    assert not is_mostly_pairs(["a", "b", join_pair("a", "b")]) and not is_mostly_pairs([])
     one, same, other, turned = make_text_keys(
         [
             join_pair("A film!", "bad"),
@@ -78,8 +76,7 @@ def test_joined_pairs_split_back_and_are_recognized_by_majority():
         ],
         TextConfig(),
     )
-    assert one == same
-    assert len({one, other, turned}) == 3
+    assert one == same and len({one, other, turned}) == 3
 
 
 @pytest.mark.slow

@@ -85,8 +85,7 @@ def test_a_single_text_equals_its_row_in_a_batch(settings):
     tokenizer = fit_with_buckets(**settings)
     for text in [*TEXTS, "zzz! it's 3.5 unseen words, and more of them"]:
         one, many = to_batch(tokenizer.encode(text)), build_token_table(tokenizer, [text]).pad_all()
-        assert one.grams.shape[:2] == one.ids.shape
-        assert np.array_equal(one.grams, many.grams)
+        assert one.grams.shape[:2] == one.ids.shape and np.array_equal(one.grams, many.grams)
 
 
 def test_every_token_has_buckets_and_tokenizers_store_them_only_if_they_have_some():
@@ -108,8 +107,7 @@ def test_every_token_has_buckets_and_tokenizers_store_them_only_if_they_have_som
 
 def test_character_ngrams_have_crc32_buckets_unless_the_model_reads_no_words():
     assert list_char_ngrams("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
-    assert list_char_ngrams("a") == ["<a>"]
-    assert list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
+    assert list_char_ngrams("a") == ["<a>"] and list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
     assert list_char_ngrams("aaaa") == ["<aa", "aaa", "aaa", "aa>", "<aaa", "aaaa", "aaa>", "<aaaa", "aaaa>"]
     assert list_char_ngrams("né")[0] == "<né"
     assert len(list_char_ngrams("x" * 500)) == 3 * (CHARACTERS + 2) - 9 == 93

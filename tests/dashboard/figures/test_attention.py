@@ -47,8 +47,7 @@ def rows():
 def test_rows_are_maps_times_their_coefficients_and_end_in_their_sum():
     base, second, joined = rows()
     assert [row.name for row in rows()] == ["A₀", "−λ₁A₁", "A₀ − λ₁A₁"]
-    assert (base.weights == MAPS[0]).all()
-    assert (second.weights == -0.5 * MAPS[1]).all()
+    assert (base.weights == MAPS[0]).all() and (second.weights == -0.5 * MAPS[1]).all()
     assert joined.weights == pytest.approx(base.weights + second.weights)
     maps, c = np.full((3, 1, 2, 2), 0.5), np.ones((3, 1, 2))
     several = attention.build_component_rows(maps, c, maps.sum(0), False)

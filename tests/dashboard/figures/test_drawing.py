@@ -107,8 +107,7 @@ def test_scales_start_at_the_background_and_attention_has_equal_ink_on_both_side
     assert [color for _, color in upper] == [color for _, color in theme.make_sequential_scale(tokens)]
     assert [place for place, _ in upper] == pytest.approx([place for place, _ in theme.make_sequential_scale(tokens)])
     both = [color for _, color in theme.make_two_sided_scale(tokens)]
-    assert both == both[::-1]
-    assert theme.make_sequential_scale(tokens)[-1] == [1, tokens.ink]
+    assert both == both[::-1] and theme.make_sequential_scale(tokens)[-1] == [1, tokens.ink]
     assert theme.shade_ink(tokens, -0.4, 1) == theme.shade_ink(tokens, 0.4, 1) == tokens.ink_scale[2]
 
 
@@ -135,8 +134,7 @@ def test_classes_are_colored_by_sign_or_order_if_they_have_one():
 
 def test_labels_keep_their_distance_and_a_projector_enlarges_text():
     placed = theme.spread_labels([0.5, 0.51, 0.1], 0.1)
-    assert placed[1] - placed[0] == pytest.approx(0.1)
-    assert placed[2] == 0.1
+    assert placed[1] - placed[0] == pytest.approx(0.1) and placed[2] == 0.1
     assert theme.spread_labels([], 0.1) == []
     large, usual = (theme.build_template(look).layout.font.size for look in (Look(projector=True), Look()))
     assert large == pytest.approx(1.3 * usual)

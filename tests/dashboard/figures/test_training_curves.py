@@ -84,8 +84,7 @@ def test_learning_curves_mark_the_lowest_loss_on_an_axis_of_full_length():
     early = draw_learning(Curves(epochs=4, step=(0.1,), loss=(0.7,)), Look()).layout
     late, empty = draw_learning(CURVES, Look()).layout, draw_learning(Curves(epochs=3), Look())
     assert early.xaxis.range == late.xaxis.range and early.xaxis.range[1] > 4
-    assert early.uirevision == late.uirevision == LIVE
-    assert all(not len(trace.x) for trace in empty.data)
+    assert early.uirevision == late.uirevision == LIVE and all(not len(trace.x) for trace in empty.data)
     assert empty.layout.yaxis.range == (0, 1) and late.yaxis.range is None
 
 

@@ -101,8 +101,7 @@ def test_contradicting_settings_are_refused_with_the_nearest_valid_choice(opened
     app = choose(opened(model=model), **choices)
     assert "These settings do not fit together" in words(app) and way_out in words(app) and not app.latex
     runs = len(RunStore().list())
-    assert "This training cannot start" in words(press(app, "start"))
-    assert len(RunStore().list()) == runs
+    assert "This training cannot start" in words(press(app, "start")) and len(RunStore().list()) == runs
 
 
 def test_setting_without_effect_gives_the_reason(opened):
@@ -185,8 +184,7 @@ def test_forbidden_backbone_reveals_nothing_to_visitors(opened, tmp_path, monkey
     app = opened(model="pretrained", data="built-in")
     monkeypatch.setattr(access, "is_local", lambda: False)
     choose(app, model__backbone=str(folder))
-    assert "shows on this server" in words(app)
-    assert grayed(app)["model.width"] == "768"
+    assert "shows on this server" in words(app) and grayed(app)["model.width"] == "768"
 
 
 def test_link_restores_every_changed_setting_in_a_new_session(app, opened, runs, table):
