@@ -71,9 +71,8 @@ def test_weight_and_temperature_are_fitted_on_validation(trained, loaded):
     texts, _ = said(trained, VALIDATION)
     labels = load_dataset(loaded.record.config.data).get_targets(VALIDATION)
     assert len(labels) >= LEAST
-    parts, losses = loaded.predict(texts).parts, {}
-    for weight in np.linspace(0, 1, 201):
-        losses[weight] = evaluate(labels, np.exp(blend_logits(parts, weight, "single")))["loss"]
+    parts, weights = loaded.predict(texts).parts, np.linspace(0, 1, 201)
+    losses = {each: evaluate(labels, np.exp(blend_logits(parts, each, "single")))["loss"] for each in weights}
     assert 0.05 < loaded.mix.weight < 0.95, "a case in which both count"
     assert loaded.mix.weight == pytest.approx(min(losses, key=losses.get), abs=0.005)
     assert loaded.record.mix_weight == loaded.mix.weight
