@@ -16,8 +16,7 @@ def test_writing_replaces_the_file_and_leaves_no_temporary_file(tmp_path, name):
     path = tmp_path / name
     atomic.write_text(path, "old")
     atomic.write_text(path, "new ä \ud800")
-    assert path.read_text(encoding="utf-8") == "new ä ?"
-    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert path.read_text(encoding="utf-8") == "new ä ?" and [each.name for each in tmp_path.iterdir()] == [name]
     check_raises(FileNotFoundError, None, atomic.write_text, tmp_path / "none" / name, "new")
 
 

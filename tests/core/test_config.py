@@ -162,8 +162,7 @@ def test_several_lexicons_are_counted():
 
 def test_flattened_settings_include_every_setting():
     values = flatten_config(compose("sentiformer"))
-    assert list(values) == list(SETTINGS)
-    assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
+    assert list(values) == list(SETTINGS) and (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
 
 
 @pytest.mark.parametrize(

@@ -178,8 +178,7 @@ def test_each_listed_sentence_has_its_own_direction(page, address):
     see(rows.first)
     seen = rows.evaluate_all("all => all.map((each) => [each.textContent, each.dir])")
     assert {way for text, way in seen if text.startswith("الفيلم")} <= {"rtl"}
-    assert {way for text, way in seen if text.startswith(("이", "গ"))} <= {"ltr"}
-    assert len({way for _, way in seen}) == 2
+    assert {way for text, way in seen if text.startswith(("이", "গ"))} <= {"ltr"} and len({way for _, way in seen}) == 2
     page.locator(".reader .list li", has_text="الفيلم").first.click()
     expect(page.locator(".reader ul.words")).to_have_attribute("dir", "rtl")
     assert overflow(page) == 0

@@ -101,8 +101,7 @@ def test_header_like_first_row_can_be_declared_a_text(app):
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
     assert "the first row names the columns" in text_of(app)
     chosen(app, "First row").set_value("data").run()
-    assert "no column names, so columns are numbered" in text_of(app)
-    assert chosen(app, "Text column").value == "0"
+    assert "no column names, so columns are numbered" in text_of(app) and chosen(app, "Text column").value == "0"
     (preview,) = (each.value for each in app.dataframe if list(each.value.columns) == ["0", "1"])
     assert list(preview.iloc[0]) == ["title", "good"]
     chosen(app, "First row").set_value("names of columns").run()

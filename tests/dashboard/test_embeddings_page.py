@@ -127,8 +127,7 @@ def test_neighbors_of_a_typed_or_current_sentence_are_listed_and_marked(app, run
     assert len(near) == 10 and near["distance"].is_monotonic_increasing
     assert nearest_marked(app) == [10]
     press(app, "select-near")
-    assert app.query_params["select"].startswith("ids:")
-    assert "nearest to “good film number 3”" in words(app)
+    assert app.query_params["select"].startswith("ids:") and "nearest to “good film number 3”" in words(app)
 
 
 def test_common_neighbors_of_a_selection_are_listed_marked_and_selectable(app, runs):

@@ -285,8 +285,7 @@ def test_the_editor_saves_links_and_names_a_bad_line(app, runs):
     assert "line 2: " in text_of(press(app, "talk-save"))
     named(app.text_area, LINES).set_value("performance?run=finished").run()
     press(app, "talk-save")
-    assert talks.read_talk(runs, "talk") == ("performance?run=finished",)
-    assert app.session_state[DRAFT] == "talk"
+    assert talks.read_talk(runs, "talk") == ("performance?run=finished",) and app.session_state[DRAFT] == "talk"
 
 
 def test_a_talk_damaged_by_hand_is_named_and_takes_no_page_with_it(app, runs):

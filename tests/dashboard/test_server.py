@@ -118,8 +118,7 @@ def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes]
 
 def test_page_is_requested_complete_and_uncompressed_to_insert_the_script():
     asked, got = asked_for("/train", b"text/html; charset=utf-8", b"<head>", b"<script src=a></script>")
-    assert list(asked) == [b"accept"]
-    assert got == [b"<head>" + OneStepBack.SCRIPT + b"<script src=a></script>"]
+    assert list(asked) == [b"accept"] and got == [b"<head>" + OneStepBack.SCRIPT + b"<script src=a></script>"]
 
 
 @pytest.mark.parametrize("path", ["/media/run.zip", "/media/run"])

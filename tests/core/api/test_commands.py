@@ -48,8 +48,7 @@ def test_train_reports_metrics_and_lambda_and_evaluate_finds_the_cheapest_thresh
     for split in ("validation", "test"):
         low, high = trained["intervals"][split]["accuracy"]
         assert 0.9 <= trained["metrics"][split]["accuracy"] and low <= trained["metrics"][split]["accuracy"] <= high
-    assert np.shape(trained["lambda"]) == (2, 1)
-    assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
+    assert np.shape(trained["lambda"]) == (2, 1) and 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
     found = cli.json("evaluate", "first", "--cost", "positive=5")["costs"]["positive"]
     assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
     assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]

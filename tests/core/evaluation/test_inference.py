@@ -72,8 +72,7 @@ def test_prediction_restores_the_mode_after_an_error():
 def test_batches_have_similar_lengths_and_get_the_intervention():
     model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
     inference.predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
-    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
-    assert model.changed == [change] * 3
+    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)] and model.changed == [change] * 3
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -56,8 +56,7 @@ def test_traces_have_the_documented_shapes(config, batch):
         assert bool(layer.terms) == ("lexical" in model.provides)
         assert (layer.temperature is not None) == ("temperature" in model.provides)
         assert (layer.support is not None) == ("support" in model.provides)
-    assert ("lambda" in model.provides) == (n > 1)
-    assert bool(trace.positions) == ("positions" in model.provides)
+    assert ("lambda" in model.provides) == (n > 1) and bool(trace.positions) == ("positions" in model.provides)
     assert bool(trace.head.branches if trace.head is not None else {}) == ("branches" in model.provides)
     assert model.provides >= {"maps", "hidden", "pooled"}
 

@@ -190,8 +190,7 @@ def test_equations_contain_exactly_the_terms_of_the_model(seed):
 
 def test_every_symbol_of_the_score_is_defined():
     whole = text("lexical-last-scaled")
-    assert r"\frac{\sigma_{ij}}{\sqrt{64}}\,[h=H]" in whole
-    assert r"\sigma_{ij} = \rho_i\cdot\rho_j" in whole
+    assert r"\frac{\sigma_{ij}}{\sqrt{64}}\,[h=H]" in whole and r"\sigma_{ij} = \rho_i\cdot\rho_j" in whole
 
 
 @pytest.mark.parametrize("name", ["bilstm", "cnn", "tfidf-logreg", "lexicon"])

@@ -146,8 +146,7 @@ def test_mixtures_are_named_everywhere(trained, loaded):
     folder, both = trained.get_path("mixed"), (*loaded.model.parameters(), *loaded.mix.model.parameters())
     files = [folder / TOKENIZER, folder / WEIGHTS, folder / MIX / TOKENIZER, folder / MIX / WEIGHTS]
     assert read_efficiency(trained, loaded.record).disk == sum(file.stat().st_size for file in files)
-    assert loaded.record.parameters == sum(each.numel() for each in both)
-    assert words in repr(Run("mixed", trained))
+    assert loaded.record.parameters == sum(each.numel() for each in both) and words in repr(Run("mixed", trained))
     assert api.runs_table(api.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
     measured = api.evaluate("mixed", store=trained)["mix"]
     assert measured["note"].startswith(f"M{words[1:]}: accuracy alone, the network ")

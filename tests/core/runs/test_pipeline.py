@@ -68,8 +68,7 @@ def test_a_run_goes_from_a_file_to_its_results(whole):
     cooled = results["temperature"]
     assert (cooled["value"], cooled["rows"], record.temperature) == (1, 12, 1), "twelve rows are too few for one"
     assert results["metrics"].keys() == results["intervals"].keys() == results["silhouette"].keys()
-    assert results["metrics"].keys() == {"validation", "test"}
-    assert [len(layer) for layer in results["lambda"]] == [2, 2]
+    assert results["metrics"].keys() == {"validation", "test"} and [len(layer) for layer in results["lambda"]] == [2, 2]
     best = read_history(store.get_path(run) / HISTORY).select_kind("epoch")[results["best_epoch"]]
     assert results["metrics"]["validation"]["accuracy"] == best["validation"]["accuracy"]
     assert results["lambda"] == best["lambda"] and results["yardstick"]["model"] == "tfidf-logreg"

@@ -144,8 +144,7 @@ def test_piece_offsets_rise_and_pieces_belong_to_words(kind, text):
     tokenizer = TOKENIZERS[kind]
     found, words = tokenizer.encode(text), find_word_spans(text)
     starts = [start for start, _ in found.offsets]
-    assert starts == sorted(starts)
-    assert [found.text[start:end] for start, end in found.offsets] == found.tokens
+    assert starts == sorted(starts) and [found.text[start:end] for start, end in found.offsets] == found.tokens
     owned = compute_shares(text, words, found.offsets, tokenizer.config)
     assert (owned >= 0).all()
     sums = owned.sum(0)

@@ -199,8 +199,7 @@ def test_the_history_starts_before_the_first_update(make):
     before = [layer[:, 0].tolist() for layer in job.model.get_lambdas()]
     job.run()
     rows = read_history(job.history).select_kind("step")
-    assert [row["step"] for row in rows] == list(range(22))
-    assert rows[0]["loss"] is None and rows[0]["lambda"] == before
+    assert [row["step"] for row in rows] == list(range(22)) and rows[0]["loss"] is None and rows[0]["lambda"] == before
     for row in rows[1:]:
         expected = job.config.lr * compute_lr_factor(row["step"] - 1, steps=21, warmup=0.2, schedule="cosine")
         assert row["lr"] == pytest.approx(expected) and row["epoch"] == (row["step"] - 1) // 7

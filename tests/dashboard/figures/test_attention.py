@@ -256,8 +256,7 @@ def test_attention_table_has_each_weight_the_edits_and_the_cancellation_of_heads
     table = attention.build_attention_table(view(), False, Edits(heads_off=((0, 1),)), view())
     assert len(table) == 2 * 2 * 2 * 2
     off = table[(table["layer"] == 1) & (table["head"] == 2)]
-    assert (off["A₀ + λ₁A₁"] == 0).all()
-    assert off["as_trained"].tolist() == pytest.approx([0.75, 0.75, 1.0, 0.5])
+    assert (off["A₀ + λ₁A₁"] == 0).all() and off["as_trained"].tolist() == pytest.approx([0.75, 0.75, 1.0, 0.5])
     assert set(table["changed"]) == {"head 2 of layer 1 off"}
     row = off.iloc[1]
     assert (row["place"], row["reads"], row["read_place"], row["is_read"]) == (1, "not", 2, "bad")

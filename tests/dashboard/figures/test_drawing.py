@@ -71,8 +71,7 @@ def test_page_and_charts_have_the_same_colors(name, tokens):
 
 
 def test_server_is_closed_to_others_by_default():
-    assert CONFIG["server"]["address"] == "127.0.0.1"
-    assert CONFIG["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
+    assert CONFIG["server"]["address"] == "127.0.0.1" and CONFIG["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
     assert CONFIG["client"]["showErrorDetails"] == "none" and CONFIG["browser"]["gatherUsageStats"] is False
     assert CONFIG["runner"] == {"magicEnabled": False, "postScriptGC": False}
 

@@ -220,8 +220,7 @@ def test_separation_has_two_lines_chance_the_shaded_layer_and_a_table():
     assert list(purity.y) == [0.6, 0.7, 0.9] and list(silhouette.y) == [0.0, 0.1, 0.4]
     assert purity.marker.symbol != silhouette.marker.symbol and purity.line.dash != silhouette.line.dash
     shaded, chance = figure.layout.shapes
-    assert (shaded.x0, shaded.x1, shaded.fillcolor) == (0.8, 1.2, LIGHT.panel)
-    assert chance.y0 == chance.y1 == 0.5
+    assert (shaded.x0, shaded.x1, shaded.fillcolor) == (0.8, 1.2, LIGHT.panel) and chance.y0 == chance.y1 == 0.5
     assert {note.text for note in figure.layout.annotations} == {"purity", "silhouette", "by chance"}
     table = MAP_LAYERS.build_tables(Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9])))["Layers"]
     assert table["stage"].tolist() == ["embedding", "layer 1", "head"]

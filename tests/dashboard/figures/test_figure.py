@@ -37,8 +37,7 @@ def test_figure_has_a_file_name_for_each_spread_value_and_is_not_read_without_it
     figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
     flat, deep, right = {"deep": "2-D"}, {"deep": "3-D"}, {"side": "right"}
     names = {"name-flat": flat, "name-deep": deep, "name-right-flat": right | flat, "name-right-deep": right | deep}
-    assert dict(figure.iterate_variants()) == names
-    assert dict(declared().iterate_variants()) == {"name": {}}
+    assert dict(figure.iterate_variants()) == names and dict(declared().iterate_variants()) == {"name": {}}
     figure = declared(needs="gates")
     assert figure.read_data(source("sentiformer")) == 7
     check_raises(NotAvailable, "vanilla has no gates", figure.read_data, source())

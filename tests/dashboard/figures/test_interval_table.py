@@ -58,8 +58,7 @@ def test_axis_has_zero_limits_and_an_extent():
     assert make_axis([Mark(-0.03, -0.05, -0.01)], zero=0, signed=True).labels[0] == "−0.04"
     found = make_axis([Mark(0.99, 0.97, 1.0)], ends=(0, 1))
     assert (found.high, found.to_percent(1.0)) == (1, 100) and make_axis([]).low < make_axis([]).high
-    assert make_axis([Mark()]) == make_axis([])
-    assert make_axis([Mark(0.5)]).to_percent(0.5) == pytest.approx(50)
+    assert make_axis([Mark()]) == make_axis([]) and make_axis([Mark(0.5)]).to_percent(0.5) == pytest.approx(50)
 
 
 def test_tie_lines_join_groups_and_share_lanes_without_overlap():
@@ -80,8 +79,7 @@ def test_marks_are_at_their_values_and_ties_have_their_own_look():
         (IntervalRow("a", {"name": "a", "m": Mark(0.5, 0.25, 0.75)}),),
     )
     text = render_html(one, Look())
-    assert 'class="bar" style="left:25.00%;width:50.00%"' in text
-    assert 'class="value" style="left:50.00%"' in text
+    assert 'class="bar" style="left:25.00%;width:50.00%"' in text and 'class="value" style="left:50.00%"' in text
     assert 'aria-label="0.500, 95 % interval 0.250 to 0.750"' in text
     columns = (IntervalColumn("name", "Pair"), IntervalColumn("m", "Difference", axis=WIDE))
     marks = {"a": mark(0.5, tie=True), "b": mark(0.5, color="#3F9168")}

@@ -91,8 +91,7 @@ def test_final_values_are_compared_with_reported_ones_of_the_same_cell():
     paper = lambdas.map_reported(find_counterpart(one.preset, one.config))
     assert paper == {(0, 1): 0.1507, (1, 1): 0.186}
     alone = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": one}, paper)
-    assert alone["This run"].tolist() == ["0.1510", "0.1840"]
-    assert alone["Difference"].tolist() == ["+0.0003", "−0.0020"]
+    assert alone["This run"].tolist() == ["0.1510", "0.1840"] and alone["Difference"].tolist() == ["+0.0003", "−0.0020"]
     tracks = [Track("a", 0, CURVES), Track("b", 1, CURVES, sibling=True)]
     both = lambdas.build_final_table(tracks, {"a": one, "b": two}, paper)
     assert both["Mean over 2 seeds"].tolist() == ["0.1520", "0.1850"]

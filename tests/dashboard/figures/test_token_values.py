@@ -107,8 +107,7 @@ def test_learned_numbers_have_a_curve_for_each_layer():
     lines = build_number_lines(History(rows, 0), steps_per_epoch=10)
     assert list(lines) == ["τ", "α", "mean gate"] and [line.y for line in lines["τ"]] == [(1.0, 1.2), (1.0, 0.9)]
     assert lines["α"][0].x == (0.0, 0.5) and [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
-    assert len(token_values.build_history_table(lines)) == 8
-    assert build_number_lines(History([], 0), 10) == {}
+    assert len(token_values.build_history_table(lines)) == 8 and build_number_lines(History([], 0), 10) == {}
 
 
 def test_record_lists_learned_numbers_and_the_share_missing_in_the_lexicon():

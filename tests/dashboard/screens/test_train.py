@@ -152,8 +152,7 @@ def test_recipe_lists_its_settings_and_is_in_command_and_run(opened, runs, monke
     shown = words(app)
     assert "The recipe sets text.min_freq = 2, model.ngram_buckets = 20000, model.dropout = 0.3" in shown
     assert "training.word_dropout = 0.05, training.nonsense = 0.1, training.batch_size = 128." in shown
-    assert "Your own value is kept: training.lr." in shown
-    assert grayed(app)["model.ngram_buckets"] == "20000"
+    assert "Your own value is kept: training.lr." in shown and grayed(app)["model.ngram_buckets"] == "20000"
     assert "--recipe=strong" in command(app) and "--set=training.lr=0.002" in command(app)
     press(app, "start")
     record = next(each for each in RunStore(runs).list() if each.status == "queued")
