@@ -85,7 +85,6 @@ def test_thirty_threads_store_one_upload_and_choice(tmp_path):
         choice = keep_choice(tmp_path, DataConfig(str(kept[number]), text="text", label="label"))
         assert read_choice(tmp_path, choice.id) == choice
 
-    assert run_threads(30, keep) == []
-    assert len(set(kept)) == 1 and kept[0].read_bytes() == content
+    assert run_threads(30, keep) == [] and len(set(kept)) == 1 and kept[0].read_bytes() == content
     assert [each.name for each in (tmp_path / "files").iterdir()] == [kept[0].parent.name]
     assert len(list_choices(tmp_path)) == 1

@@ -124,8 +124,7 @@ def test_neighbors_of_a_typed_or_current_sentence_are_listed_and_marked(app, run
     shown = words(opened(app, place="good film number 3", at="none", select="text~number 1"))
     assert "“good film number 3”, among 16, in the space of what the head reads" in shown
     near = app.dataframe[-1].value
-    assert len(near) == 10 and near["distance"].is_monotonic_increasing
-    assert nearest_marked(app) == [10]
+    assert len(near) == 10 and near["distance"].is_monotonic_increasing and nearest_marked(app) == [10]
     press(app, "select-near")
     assert app.query_params["select"].startswith("ids:") and "nearest to “good film number 3”" in words(app)
 

@@ -42,8 +42,7 @@ def test_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
 def test_baseline_has_a_short_version_without_layers(app, runs):
     data = shown(app, run="baseline", text="a good film", stage="softmax")
     assert [stage["key"] for stage in data["stages"]] == ["tokens", "weights", "logits", "probabilities"]
-    assert data["at"] == "tokens" and data["place"] == "no attention"
-    assert not app.get("button_group")
+    assert data["at"] == "tokens" and data["place"] == "no attention" and not app.get("button_group")
 
 
 def test_text_without_words_has_a_next_step(app, runs):

@@ -132,8 +132,7 @@ def test_link_names_are_allowed_and_all_addresses_are_no_wildcard(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "Teacher-PC")
     hosts = list_allowed_hosts("0.0.0.0", ["class.example.org"])
     assert {"localhost", "127.0.0.1", "teacher-pc", "class.example.org"} <= set(hosts)
-    assert "*" not in hosts and "0.0.0.0" not in hosts
-    assert len(hosts) == len(set(hosts))
+    assert "*" not in hosts and "0.0.0.0" not in hosts and len(hosts) == len(set(hosts))
     command = build_command(SCRIPT, 8501, "192.0.2.7", [], browser=False)
     assert "--server.allowedHosts=192.0.2.7" in command and "--server.allowedHosts=localhost" in command
     command = build_command(SCRIPT, 8501, "127.0.0.1", ["class.example.org"], browser=False)

@@ -87,8 +87,7 @@ def test_samples_are_stratified_and_depend_on_the_seed():
 def test_new_texts_are_placed_at_the_mean_of_their_neighbors():
     points = np.array([[0.0, 0], [1, 0], [0, 1], [9, 9]])
     place, nearest = place_among(np.array([0.1, 0.2]), points, np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]]), 3)
-    assert sorted(nearest) == [0, 1, 2] and nearest[0] == 0
-    assert place == pytest.approx([2 / 3, 4 / 3])
+    assert sorted(nearest) == [0, 1, 2] and nearest[0] == 0 and place == pytest.approx([2 / 3, 4 / 3])
 
 
 @pytest.mark.parametrize(("method", "dimensions"), [("tsne", 2), ("umap", 3)])

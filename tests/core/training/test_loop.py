@@ -366,8 +366,7 @@ def test_word_dropout_replaces_only_that_share_of_words():
     forgotten = after.ids != before.ids
     assert (after.ids[forgotten] == UNKNOWN).all()
     assert forgotten[before.keep].float().mean().item() == pytest.approx(0.1, abs=0.01)
-    assert not forgotten[~before.keep].any()
-    assert after.keep is before.keep and after.tags is before.tags
+    assert not forgotten[~before.keep].any() and after.keep is before.keep and after.tags is before.tags
     assert torch.equal(after.polarity[~forgotten], before.polarity[~forgotten])
     assert after.polarity[forgotten].unique().tolist() == pytest.approx([1 / 3])
     state = torch.get_rng_state()

@@ -152,8 +152,7 @@ def test_texts_are_escaped_and_the_typed_sentence_cannot_be_selected():
     groups = [PointGroup("<b>a</b>", np.arange(3), "#111111")]
     upon = MapOverlays(placed=PlacedSentence(np.zeros(2), "<img src=x>"))
     drawn = str(flat(groups, words=["<i>x</i>"] * 3, upon=upon).to_plotly_json())
-    assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn
-    assert "&lt;i&gt;" in drawn
+    assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn and "&lt;i&gt;" in drawn
     mark = flat(words=WORDS, upon=MapOverlays(placed=PlacedSentence(np.array([8.0, 9.0]), "mine"))).data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
@@ -166,8 +165,7 @@ def test_silhouettes_show_all_samples_with_means_and_the_first_class_on_top():
     figure = draw_silhouettes(both, ["#111111", "#222222"], Look())
     below, _, above, mean = figure.data[:4]
     assert list(below.x) == [0.2, 0.4, 0.6] and below.line.color == "#222222"
-    assert list(above.x) == [-0.5, 0.5] and min(above.y) > max(below.y)
-    assert list(mean.x) == [0.0, 0.0]
+    assert list(above.x) == [-0.5, 0.5] and min(above.y) > max(below.y) and list(mean.x) == [0.0, 0.0]
     words = {"space", "map", "all 0.240", "all 0.300", "neg <b>0.000</b><br>n = 2", "pos <b>0.400</b><br>n = 3"}
     assert {note.text for note in figure.layout.annotations} == words
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
