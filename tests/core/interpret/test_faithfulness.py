@@ -360,9 +360,8 @@ def test_small_control_values_are_good(high, said):
 def test_deletion_is_not_judged_by_the_deletion_test():
     all_ = dict.fromkeys(THRESHOLDS, Number(0.9, 0.8, 1.0, 90)) | {"control": Number(0.1, 0.0, 0.2, 90)}
     bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 90)}
-    assert (
-        judge_method("deletion", bad).verdict == "evidence" and "deletion" not in judge_method("deletion", bad).outcomes
-    )
+    judged = judge_method("deletion", bad)
+    assert judged.verdict == "evidence" and "deletion" not in judged.outcomes
     assert judge_method("gradient", bad).verdict == "neither" and "pairs" not in judge_method("gradient", bad).outcomes
     assert judge_method("gradient", all_ | {"pairs": Number(0.0, 0.0, 0.1, 90)}).verdict == "evidence"
     for method in ("deletion", "gradient"):

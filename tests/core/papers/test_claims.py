@@ -145,9 +145,8 @@ def test_sentiformer_numbers_follow_from_its_own(found):
     assert own["three sets"]["recomputed"] == (ours >= bert).sum() == 2
     assert own["clearest"]["recomputed"] == np.round(ours - bert, 1).tolist() == [0.5, -0.2, -0.2, 0.5]
     assert own["parts"]["recomputed"] == np.round([92.3 - 90.7, 92.3 - 91.1], 1).tolist() == [1.6, 1.2]
-    assert (
-        own["full attention"]["recomputed"] == round(92.1 - 92.3, 1) and "92.1 < 92.3" in own["full attention"]["count"]
-    )
+    full = own["full attention"]
+    assert full["recomputed"] == round(92.1 - 92.3, 1) and "92.1 < 92.3" in full["count"]
     five, three, two = ([86.2, 84.7, 91.0, 91.8, 92.3], [78.4, 76.9, 85.2, 86.0, 86.5], [89.1, 88.0, 93.5, 94.2, 94.0])
     assert own["five classes"]["recomputed"] == five and np.greater(five, three).all()
     assert f"within {np.subtract(two, five).max():.1f} points" in own["five classes"]["sentence"]
