@@ -157,12 +157,10 @@ def write_reviews() -> bytes:
     draw, written = random.Random(0), io.StringIO()
     table = csv.writer(written)
     table.writerow(["shop", "text", "label"])
-    for number in range(240):
-        label = number % 2
-        word = draw.choice((("bad", "dull", "slow"), ("good", "warm", "wise"))[label ^ (number % 6 == 0)])
-        table.writerow(
-            [("north", "south")[number % 4 > 1], f"a {word} guide, said guest {number}", ("no", "yes")[label]]
-        )
+    for row in range(240):
+        label = row % 2
+        word = draw.choice((("bad", "dull", "slow"), ("good", "warm", "wise"))[label ^ (row % 6 == 0)])
+        table.writerow([("north", "south")[row % 4 > 1], f"a {word} guide, said guest {row}", ("no", "yes")[label]])
     return written.getvalue().encode()
 
 

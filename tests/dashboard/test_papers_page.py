@@ -120,9 +120,7 @@ def test_rows_of_several_data_sets_have_names_of_their_own():
 
 
 def test_false_positive_rates_of_tfidf_do_not_count_as_better_when_higher():
-    rows = [
-        {"metric": name, "baseline": 30.0, "ours": 20.0, "reported": 20.0} for name in ("accuracy", "confusion_fpr")
-    ]
+    rows = [{"metric": x, "baseline": 30.0, "ours": 20.0, "reported": 20.0} for x in ("accuracy", "confusion_fpr")]
     assert figures.summarize_baselines(rows) == "TF-IDF beats 1 of our 1 mean scores and 1 of 1 reported ones."
 
 

@@ -112,9 +112,7 @@ def make_result(name, suite, failed):
     """Return a run that fails the first `failed` cases of each test."""
     wrong = {case.texts[0] for test, most in zip(suite.tests, failed, strict=True) for case in test.cases[:most]}
     sides = {"bad": "negative", "good": "positive"}
-    return judge_cases(
-        name, suite, sides, np.array([[0.9, 0.1] if text in wrong else [0.1, 0.9] for text in suite.texts])
-    )
+    return judge_cases(name, suite, sides, np.array([[0.9, 0.1] if x in wrong else [0.1, 0.9] for x in suite.texts]))
 
 
 def test_holm_finds_what_bonferroni_finds_and_more():

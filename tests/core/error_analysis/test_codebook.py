@@ -179,13 +179,11 @@ def test_code_names_ignore_case(codes):
     codes.give_codes(["b"], ["Irony"], author="ann")
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
     assert codes.read_annotations().match_code(["a", "c"], "Irony").tolist() == [True, False]
-    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1 and codes.read_annotations().get_codes("a") == (
-        "negation",
-    )
+    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1
+    assert codes.read_annotations().get_codes("a") == ("negation",)
     assert codes.merge_codes(["Negation"], "Irony") == 1 and codes.read_annotations().get_codes("a") == ("irony",)
-    assert codes.edit_code("IRONY", to="Irony").name == "Irony" and codes.read_annotations().get_codes("b") == (
-        "Irony",
-    )
+    assert codes.edit_code("IRONY", to="Irony").name == "Irony"
+    assert codes.read_annotations().get_codes("b") == ("Irony",)
 
 
 @pytest.mark.parametrize(

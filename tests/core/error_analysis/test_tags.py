@@ -89,9 +89,8 @@ def test_seeds_need_equal_settings_and_rows(store):
     table = read_table(store, "one")
     assert "no other seed of this model" in TableTags(store, table).absent["seeds disagree"]
     others = find_peers(store, table.record, "test", store.list())
-    assert {each.run for each in others} == {"again", "wider"} and select_models(table.record, others, "test") == [
-        "wider"
-    ]
+    assert {each.run for each in others} == {"again", "wider"}
+    assert select_models(table.record, others, "test") == ["wider"]
     answering(store, "seed", right_where(np.arange(40) > 2, labels), rows, training__seed=7)
     assert TableTags(store, table).match_tag("seeds disagree").sum() == 3
 

@@ -91,9 +91,7 @@ def test_baselines_list_their_attribution_methods(method):
 
 
 def test_available_methods_follow_from_capabilities():
-    named = {
-        name: list_methods(list_capabilities(PRESETS[name].model)) for name in ("vanilla", "bilstm", "cnn", "lexicon")
-    }
+    named = {x: list_methods(list_capabilities(PRESETS[x].model)) for x in ("vanilla", "bilstm", "cnn", "lexicon")}
     assert named["vanilla"] == list(METHODS)
     assert named["bilstm"] == named["cnn"] == ["deletion", "shapley", "gradient", "integrated"]
     assert named["lexicon"] == ["deletion", "shapley"]

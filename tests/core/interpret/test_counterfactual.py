@@ -92,9 +92,7 @@ def search_brute_force(own, found):
     given, now = own.is_predicted(target, said), bool(own.is_predicted(target, whole)[0])
     rated = ([rank_move(words, instead, at) for at, instead in each] for each in sets)
     tried = zip(sets, rated, odds, given, strict=True)
-    flips = [
-        (len(each), sorted(kinds)[::-1], odd if now else -odd) for each, kinds, odd, is_it in tried if is_it != now
-    ]
+    flips = [(len(each), sorted(kinds)[::-1], odd if now else -odd) for each, kinds, odd, yes in tried if yes != now]
     size, _, odd = min(flips, default=(None, None, None))
     return None if size is None else (size, odd if now else -odd)
 

@@ -104,9 +104,7 @@ def test_gates_are_the_mean_over_all_tokens_of_a_kind():
         gates.append(np.stack([layer.gates[1:] for layer in view.layers]))
         has.append(kinds.has[table.offsets[row] : table.offsets[row + 1]])
     gates, has = np.concatenate(gates, 1), np.concatenate(has)
-    assert {row["measure"] for row in told} == {
-        name for name, any_ in zip(kinds.names, has.any(0), strict=True) if any_
-    }
+    assert {row["measure"] for row in told} == {name for name, one in zip(kinds.names, has.any(0), strict=True) if one}
     for row in told:
         own_kind = has[:, kinds.names.index(row["measure"])]
         assert (row["n"], row["value"]) == (own_kind.sum(), pytest.approx(gates[row["layer"] - 1, own_kind].mean()))
@@ -165,9 +163,7 @@ def test_identical_components_are_within_their_controls_and_planted_ones_outside
     assert all(row["outside"] for row in rows if row["layer"] == 1), rows
     for row in rows:
         controls = [row["control"][name]["value"] for name in ("exchanged", "untrained")]
-        assert row["outside"] == (
-            row["interval"][0] > max(row["control"][name]["interval"][1] for name in row["control"])
-        )
+        assert row["outside"] == (row["interval"][0] > max(each["interval"][1] for each in row["control"].values()))
         assert row["layer"] > 1 or row["value"] > max(controls)
 
 

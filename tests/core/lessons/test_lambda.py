@@ -22,9 +22,7 @@ def test_a_choice_counts_by_its_distance_from_the_measured_number():
         question = lambdas._build_question("How many?", n, "Why.")
         assert [choice.option for choice in question.choices] == list(order) and order[question.right] == 0
         assert [choice.label for choice in question.choices] == list(LABELS) and len(OPTIONS) == len(LABELS)
-        assert [choice.feedback.startswith("You found it.") for choice in question.choices].index(
-            True
-        ) == question.right
+        assert [one.feedback.startswith("You found it.") for one in question.choices].index(True) == question.right
 
 
 @pytest.mark.parametrize(("name", "run"), [("first", FREE_RUN), ("usual", USUAL_RUN)])

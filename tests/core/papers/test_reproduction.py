@@ -142,9 +142,7 @@ def test_scores_come_from_the_committed_lines():
     ours = row["ours"] / 100
     variance = 1e4 * (0.8199 * 0.1801 + ours * (1 - ours)) / 1194
     assert row["interval"] == pytest.approx(judge_difference(scores, 81.99, variance)["interval"])
-    validation = {
-        line["model"]: line["metrics"]["validation"]["accuracy"] for line in lines if line["model"][:2] == "tf"
-    }
+    validation = {x["model"]: x["metrics"]["validation"]["accuracy"] for x in lines if x["model"][:2] == "tf"}
     chosen = max(validation, key=validation.get)
     [test] = [line["metrics"]["test"]["accuracy"] for line in lines if line["model"] == chosen]
     assert row["baseline"] == pytest.approx(100 * test)
@@ -209,9 +207,7 @@ def test_gains_and_wilcoxon_pair_seeds_and_folds():
     row = find_row(table, "mean of 5 models last head", "delta_mean")
     lines = training_cells.read_lines([training_cells.RESULTS], "lexical-nsmc").values()
     score = {(line["model"], line["seed"]): 100 * line["metrics"]["test"]["accuracy"] for line in lines}
-    assert row["values"] == pytest.approx(
-        [score["lexical-last", seed] - score["lexical-none", seed] for seed in (0, 1)]
-    )
+    assert row["values"] == pytest.approx([score["lexical-last", n] - score["lexical-none", n] for n in (0, 1)])
     [table] = reproduce_tables("inceptive", "6")["tables"]
     gain = find_row(table, "BERTweet vs inceptive c=64", "relative_gain")
     assert gain["n"] == 10 and len(gain["values"]) == 10
@@ -303,9 +299,7 @@ def test_committed_labels_cover_every_line():
             if "failed" not in line:
                 truth = labels[line["test"]]
                 several = truth["task"] == "multi"
-                answers = [
-                    unpack_rows(text, truth["n"], several=several) for text in (truth["labels"], line["predicted"])
-                ]
+                answers = [unpack_rows(x, truth["n"], several=several) for x in (truth["labels"], line["predicted"])]
                 if not several:
                     accuracy = line["metrics"]["test"]["accuracy"]
                     assert np.mean(answers[0] == answers[1]) == pytest.approx(accuracy, abs=1e-5)

@@ -48,9 +48,7 @@ def test_the_answers_that_an_edit_changes_are_those_of_the_loop_of_single_edits(
     rows = read_evaluation_data(store.read(run), DataRequest(limit=30)).rows
     pairs = []
     for text, label in zip(rows["text"], rows["label"], strict=True):
-        answers = [
-            predict(run, [text], edit=edit, store=store)["predictions"][0]["label"] for edit in ("", "h1.1,t:0.5")
-        ]
+        answers = [predict(run, [text], edit=x, store=store)["predictions"][0]["label"] for x in ("", "h1.1,t:0.5")]
         pairs.append([answers[0] != answers[1], *(store.read(run).classes[label] == each for each in answers)])
     changed, trained, edited = np.array(pairs).T
     assert (found["changed"], found["trained"], found["edited"]) == (changed.sum(), trained.mean(), edited.mean())
