@@ -122,7 +122,8 @@ def test_ablated_and_patched_parts_change_the_log_odds(store):
     last = max(each["layer"] for each in patched["patches"])
     (whole,) = [each for each in patched["patches"] if each["kind"] == "layer" and each["layer"] == last]
     assert whole["log_odds"] == pytest.approx(patched["donor_log_odds"], abs=1e-4)
-    check_raises(InputError, "no λ", api.lambdas, "own", TEXT, store=store)
+    with pytest.raises(InputError, match="no λ"):
+        api.lambdas("own", TEXT, store=store)
     found = api.steps("own", TEXT, store=store)
     assert [each["key"] for each in found["stages"]][:3] == ["tokens", "embedding", "queries"]
 
