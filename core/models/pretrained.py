@@ -136,7 +136,8 @@ class PretrainedClassifier(EncoderClassifier):
         both = zip(body.blocks, attentions, strict=True)
         self.layers = nn.ModuleList([BackboneLayer(block=block, attention=each) for block, each in both])
         self.head = head
-        self.class_token, self.positions, self.ngrams, self.fill, self.scale = None, None, None, 0, 1.0
+        self.class_token, self.positions, self.ngrams, self.passages = None, None, None, None
+        self.fill, self.scale = 0, 1.0
         self.segments, self.mark = None, self.specials.last + KNOWN if pairs else None  # [SEP]
         self.width, self.first, self.last = width, 1, 1  # [CLS] before a text, [SEP] after it
         self.final_norm: nn.Module = nn.Identity()

@@ -57,8 +57,11 @@ def export_model(store: RunStore, run: str, form: str, to: Path, write_page: Wri
 def build_files(store: RunStore, run: LoadedRun, form: str, write_page: WritePage) -> tuple[Files, float | None]:
     """Return the files of an exported run by name, and for ONNX the largest difference of a logit from the run."""
     name, record = run.record.run, run.record
-    if form != "huggingface" and record.mix_weight is not None:
-        raise InputError(f"run '{name}' mixes TF-IDF into its answers, which --format {form} does not write")
+    whole = {"mixes TF-IDF into its answers": record.mix_weight is not None}
+    whole["reads long texts in passages"] = bool(record.config.training.passages)
+    for what, found in whole.items():
+        if found and form != "huggingface":
+            raise InputError(f"run '{name}' {what}, which --format {form} does not write")
     if form == "onnx":
         refuse_onnx(run)
     stored: list[str] = []

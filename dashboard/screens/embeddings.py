@@ -24,7 +24,7 @@ from dashboard.widgets.export import Tables, show_export_bar
 from dashboard.widgets.figure import show_caption, show_drawing, show_figures, show_how, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header, show_summary
 from dashboard.widgets.options import collect_tables
-from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.runs import describe_end, list_facts, require_run, require_splits
 from dashboard.widgets.selection_bar import show_selected
 from dashboard.widgets.style import get_look
 
@@ -40,6 +40,8 @@ FEW = 30
 def show_page() -> None:
     """Draw the Embeddings page: a two-dimensional map of the sentences of one split, as a run embeds them."""
     record = require_run("Embeddings", QUESTION, purpose="A map of sentences appears here")
+    if record.from_outside:
+        require_splits(record, "Embeddings", QUESTION)
     splits = data.list_embedded_splits(record.run)
     if "pooled" not in list_capabilities(record.config.model) or not splits:
         show_header("Embeddings", QUESTION, list_facts(record))

@@ -109,9 +109,9 @@ def test_page_computes_other_structures_with_drawn_weights(browser, tmp_path, pr
 @pytest.mark.slow
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 480)])
 def test_page_is_used_with_the_keyboard_in_both_themes(browser, tmp_path, theme, width):
-    export("starter-ndt-pm1-n2", tmp_path / "page", format="html", store=RunStore(STARTERS))
+    export("starter-ndt-small", tmp_path / "page", format="html", store=RunStore(STARTERS))
     look = {"color_scheme": theme, "viewport": {"width": width, "height": 800}}
-    page, complaints = opened(browser, tmp_path / "page" / "starter-ndt-pm1-n2.html", **look)
+    page, complaints = opened(browser, tmp_path / "page" / "starter-ndt-small.html", **look)
     assert violations(page) == [] and not is_too_wide(page)
     page.keyboard.press("Tab")
     page.keyboard.press("Control+A")

@@ -199,10 +199,16 @@ def offers(app) -> list[str]:
     return [str(each.key) for each in (*app.selectbox, *app.button) if str(each.key).startswith("demo")]
 
 
+def keep_demos(runs, rows) -> None:
+    job = DemoSentences.from_run(RunStore(runs), "finished", "test")
+    job.folder.mkdir(exist_ok=True)
+    job.write({"rows": rows}, 0.0)
+
+
 def test_a_run_without_demo_sentences_offers_to_find_them(app, runs):
     pages.opened(app, "sentence", run="finished")
     assert offers(app) == ["demos"] and app.text_input(key=state.TEXT).value == SENTENCE
-    DemoSentences.from_run(RunStore(runs), "finished", "test").write({"rows": []}, 0.0)
+    keep_demos(runs, [])
     app.run()
     assert offers(app) == [], "none of its parts decides a sentence"
 
@@ -210,7 +216,7 @@ def test_a_run_without_demo_sentences_offers_to_find_them(app, runs):
 def test_sentences_that_one_part_decides_are_listed_and_the_first_is_the_default(app, runs):
     told = {"text": "good film", "edit": "h2.1", "what": "head 1 of layer 2 off"}
     rows = [told, {**told, "text": "bad plot", "edit": "l1c1:0", "what": "λ₁ of layer 1 = 0.00"}]
-    DemoSentences.from_run(RunStore(runs), "finished", "test").write({"rows": rows}, 0.0)
+    keep_demos(runs, rows)
     pages.opened(app, "sentence", run="finished")
     assert app.text_input(key=state.TEXT).value == "good film" and link(app) == ""
     (key,) = offers(app)

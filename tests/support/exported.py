@@ -43,7 +43,7 @@ SENTENCES = [*NASTY, *PLAIN, "good " * 300, "The end was bad. " * 40]
 
 def draw_run(starters, model: ModelConfig, **text) -> LoadedRun:
     """Return a loaded run with a small tokenizer of its own and drawn weights."""
-    record = load_run(RunStore(starters), "starter-ndt-pm1-n2").record
+    record = load_run(RunStore(starters), "starter-ndt-small").record
     settings = TextConfig(min_freq=1, max_vocab=700, max_length=40, **text)
     tokenizer = fit_tokenizer([*PLAIN, *NASTY] * 2, settings)
     torch.manual_seed(1)

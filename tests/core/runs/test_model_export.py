@@ -17,11 +17,11 @@ from core.exceptions import InputError
 from core.models.presets import PRESETS
 from core.runs import onnx_model
 from core.runs.load import load_run
-from core.runs.model_export import TEXTS, export_model
+from core.runs.model_export import TEXTS, build_files, export_model
 from core.runs.onnx_model import CLOSE, export_onnx
 from core.runs.store import RunStore
 
-WORDS, TWEETS = "starter-ndt-pm1-n2", "starter-tweet-v1-p2"
+WORDS, TWEETS = "starter-ndt-small", "starter-tweet-v1-p2"
 BLOCKED = """
 import sys
 class Refuse:
@@ -49,7 +49,6 @@ def run_card(folder, texts):
 @pytest.mark.slow
 @pytest.mark.parametrize("run", [WORDS, TWEETS, "starter-vanilla"])
 def test_lines_of_the_onnx_card_answer_like_the_command(run, store, tmp_path):
-    pytest.importorskip("onnxruntime")
     made = api.export(run, tmp_path / "out", format="onnx", store=store)
     assert made["difference"] < 1e-5 and {"README.md", "model.onnx", "tokenizer.json"} <= made["files"].keys()
     expected = [each["probabilities"] for each in api.predict(run, SENTENCES, store=store)["predictions"]]
@@ -64,7 +63,6 @@ ENCODERS = [name for name in STRUCTURES if PRESETS[name].model.family == "encode
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", [*ENCODERS, "cnn", "padded"])
 def test_onnx_file_of_each_structure_has_the_logits_of_the_run(preset):
-    pytest.importorskip("onnxruntime")
     model = PRESETS["cnn"].model
     if preset != "cnn":
         model = small("vanilla" if preset == "padded" else preset)
@@ -104,7 +102,6 @@ def test_hub_folder_has_metadata_weights_tokenizer_and_the_run(store, tmp_path):
 
 @pytest.mark.slow
 def test_model_with_further_inputs_lists_them_and_has_no_lines(store, tmp_path):
-    pytest.importorskip("onnxruntime")
     run = draw_run(STARTERS, small("lexical-last"), lexicon="vader")
     _, inputs, _ = export_onnx(run, SENTENCES[:9])
     listed = onnx_model.describe_arrays(run, inputs)
@@ -127,14 +124,18 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
     monkeypatch.setattr(onnx_model.importlib.util, "find_spec", lambda name: None)
     refuse(re.escape("onnx and onnxruntime: `pip install 'sentiscope[onnx]'`"))
     monkeypatch.undo()
-    pytest.importorskip("onnxruntime")
     mixed = dataclasses.replace(load_run(store, WORDS).record, results={"mix": {"weight": 0.5}})
     monkeypatch.setattr(type(store), "read", lambda self, run: mixed)
     refuse("mixes TF-IDF into its answers, which --format onnx does not write")
+    monkeypatch.undo()
+    run = load_run(store, WORDS)
+    training = dataclasses.replace(run.record.config.training, passages=64)
+    record = dataclasses.replace(run.record, config=dataclasses.replace(run.record.config, training=training))
+    with pytest.raises(InputError, match="reads long texts in passages, which --format html does not write"):
+        build_files(store, dataclasses.replace(run, record=record), "html", lambda run, tokenizer: "")
 
 
 def test_families_that_onnx_does_not_write_are_refused():
-    pytest.importorskip("onnxruntime")
     lstm = draw_run(STARTERS, PRESETS["bilstm"].model)
     with pytest.raises(InputError, match="does not write a model of the family bilstm"):
         onnx_model.refuse_onnx(lstm)

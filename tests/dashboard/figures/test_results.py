@@ -40,7 +40,7 @@ BETTER, PLAIN, WITH_LAMBDA = run("vanilla", 0.95), run("vanilla", 0.9), run("ndt
         ([BETTER, WITH_LAMBDA], WITH_LAMBDA),
         ([PLAIN, BETTER], BETTER),
         ([BETTER, run("vanilla", 0.5, everyday=0.7)], run("vanilla", 0.5, everyday=0.7)),
-        ([WITH_LAMBDA, run("differential", 0.85), BETTER], run("differential", 0.85)),
+        ([WITH_LAMBDA, run("differential", 0.85), BETTER], WITH_LAMBDA),  # two further maps
         ([run("ndt-01-n3", 0.99, data="mine.csv"), WITH_LAMBDA], WITH_LAMBDA),
         ([run("ndt-01-n3", 0.99, data="mine.csv"), PLAIN], PLAIN),
         ([run("vanilla", 0.99, task="multi"), PLAIN], PLAIN),
