@@ -229,10 +229,9 @@ def test_only_loaded_runs_call_models_so_that_the_temperature_is_applied():
     allowed |= {"core.runs.distillation"}  # runs the models of folds, which have no temperature
     allowed |= {"core.lessons.record_training"}  # asks a model while it learns, before it has a temperature
     asking = {"predict_texts", "inspect_text"}
-    found = {
+    assert {
         name
         for name, text in FILES.items()
         for node in nodes(text)
         if isinstance(node, ast.ImportFrom) and asking & {each.name for each in node.names}
-    }
-    assert found <= allowed
+    } <= allowed

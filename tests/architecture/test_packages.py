@@ -23,8 +23,7 @@ def test_packages_are_listed_under_their_installed_names():
 def test_notebook_package_only_reexports_core():
     [file] = (ROOT / "core" / "api" / "public").glob("*.py")
     docstring, *imports = ast.parse(file.read_text(encoding="utf-8")).body
-    assert isinstance(docstring, ast.Expr)
-    assert {type(node) for node in imports} == {ast.ImportFrom}
+    assert isinstance(docstring, ast.Expr) and {type(node) for node in imports} == {ast.ImportFrom}
     assert all(name.asname == name.name for node in imports for name in node.names)
 
 

@@ -5,5 +5,4 @@ from core.text import lexicon, pos_tags
 
 
 def test_text_and_models_agree_on_tags_and_neutral_words():
-    assert len(pos_tags.TAGS) == positions.TAGS
-    assert lexicon.NEUTRAL == score_terms.NEUTRAL
+    assert len(pos_tags.TAGS) == positions.TAGS and lexicon.NEUTRAL == score_terms.NEUTRAL

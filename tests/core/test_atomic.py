@@ -3,6 +3,7 @@ import os
 import threading
 
 import pytest
+from refused import check_raises
 
 from core import atomic
 from core.data.config import DataConfig
@@ -15,10 +16,8 @@ def test_writing_replaces_the_file_and_leaves_no_temporary_file(tmp_path, name):
     path = tmp_path / name
     atomic.write_text(path, "old")
     atomic.write_text(path, "new ä \ud800")
-    assert path.read_text(encoding="utf-8") == "new ä ?"
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-    with pytest.raises(FileNotFoundError):
-        atomic.write_text(tmp_path / "none" / name, "new")
+    assert path.read_text(encoding="utf-8") == "new ä ?" and [each.name for each in tmp_path.iterdir()] == [name]
+    check_raises(FileNotFoundError, None, atomic.write_text, tmp_path / "none" / name, "new")
 
 
 @pytest.mark.parametrize(
@@ -40,10 +39,8 @@ def test_write_errors_keep_the_old_file_and_suggest_a_remedy(tmp_path, monkeypat
         raise OSError(number, "refused")
 
     monkeypatch.setattr(os, stage, refuse)
-    with pytest.raises(StorageError, match=rf"run\.json: cannot be written: .*{told}"):
-        atomic.write_text(path, "new")
-    assert path.read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == ["run.json"]
+    check_raises(StorageError, rf"run\.json: cannot be written: .*{told}", atomic.write_text, path, "new")
+    assert path.read_text() == "old" and [each.name for each in tmp_path.iterdir()] == ["run.json"]
 
 
 def run_threads(threads, work):
@@ -76,8 +73,7 @@ def test_thirty_threads_can_write_and_read_one_file(tmp_path):
             if len(found) != 50_000 or len(set(found)) != 1:
                 torn.append(found)
 
-    assert run_threads(30, write) == []
-    assert torn == []
+    assert run_threads(30, write) == [] and torn == []
     assert [each.name for each in tmp_path.iterdir()] == ["choice.json"]
 
 
@@ -89,8 +85,6 @@ def test_thirty_threads_store_one_upload_and_choice(tmp_path):
         choice = keep_choice(tmp_path, DataConfig(str(kept[number]), text="text", label="label"))
         assert read_choice(tmp_path, choice.id) == choice
 
-    assert run_threads(30, keep) == []
-    assert len(set(kept)) == 1
-    assert kept[0].read_bytes() == content
+    assert run_threads(30, keep) == [] and len(set(kept)) == 1 and kept[0].read_bytes() == content
     assert [each.name for each in (tmp_path / "files").iterdir()] == [kept[0].parent.name]
     assert len(list_choices(tmp_path)) == 1

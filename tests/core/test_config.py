@@ -33,8 +33,7 @@ def test_missing_settings_in_records_get_their_default():
 
 def test_only_new_runs_merge_look_alikes():
     tree = to_dict(compose("vanilla"))
-    assert tree["text"].pop("lookalikes") == 1
-    assert from_dict(tree).text.lookalikes == 0
+    assert tree["text"].pop("lookalikes") == 1 and from_dict(tree).text.lookalikes == 0
 
 
 @pytest.mark.parametrize(
@@ -95,8 +94,7 @@ REFUSED = {
 def test_wrong_settings_are_refused_in_words(pair, words):
     with pytest.raises(ConfigError, match=words) as refusal:
         compose("vanilla", parse_settings([pair]))
-    assert pair.partition("=")[0] in str(refusal.value)
-    assert len(str(refusal.value)) < 300
+    assert pair.partition("=")[0] in str(refusal.value) and len(str(refusal.value)) < 300
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu", "mps", "cuda", "cuda:1"])
@@ -133,8 +131,7 @@ def test_contradicting_settings_are_refused_with_a_valid_choice(name):
     settings, setting, way_out = ACROSS[name]
     with pytest.raises(ConfigError) as refusal:
         compose(name, settings)
-    assert str(refusal.value).startswith(setting)
-    assert way_out in str(refusal.value)
+    assert str(refusal.value).startswith(setting) and way_out in str(refusal.value)
     assert compose("differential", {"training.diversity": 0.1}).training.diversity == 0.1
 
 
@@ -165,8 +162,7 @@ def test_several_lexicons_are_counted():
 
 def test_flattened_settings_include_every_setting():
     values = flatten_config(compose("sentiformer"))
-    assert list(values) == list(SETTINGS)
-    assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
+    assert list(values) == list(SETTINGS) and (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
 
 
 @pytest.mark.parametrize(

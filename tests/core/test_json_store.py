@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 import pytest
+from refused import check_raises
 
 from core import json_store
 from core.exceptions import RunDamaged
@@ -38,8 +39,7 @@ def test_valid_data_are_typed_and_unknown_fields_can_be_merged_back(tmp_path):
     given = {"a": 1, "b": {"c": 2, "new": {"x": 1}}, "later": [1]}
     known = {"a": 1, "b": {"c": 2}}
     rest = json_store.extract_unknown(given, known)
-    assert rest == {"b": {"new": {"x": 1}}, "later": [1]}
-    assert json_store.merge_unknown(known, rest) == given
+    assert rest == {"b": {"new": {"x": 1}}, "later": [1]} and json_store.merge_unknown(known, rest) == given
     assert json_store.merge_unknown({"b": {"c": 3}}, rest) == {"b": {"c": 3, "new": {"x": 1}}, "later": [1]}
     assert list(json_store.flatten_tree(rest)) == ["b.new.x", "later"]
 
@@ -80,8 +80,7 @@ def test_wrong_data_are_refused_with_file_field_and_reason(tmp_path, content, sa
 
 
 def test_missing_damaged_and_too_large_files_are_distinguished(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        json_store.read(tmp_path / "none.json", Thing)
+    check_raises(FileNotFoundError, None, json_store.read, tmp_path / "none.json", Thing)
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(RunDamaged, match=r"folder\.json: cannot be read: this is a folder"):
         json_store.read(tmp_path / "folder.json", Thing)
@@ -95,5 +94,4 @@ def test_other_schemas_are_refused_and_the_schema_field_is_removed():
     assert json_store.strip_schema({"schema": 1, "a": 2}, 1, file=file) == {"a": 2}
     with pytest.raises(RunDamaged, match=r"plan\.json: .*schema 9 is not 1: written by another version"):
         json_store.strip_schema({"schema": 9}, 1, file=file)
-    with pytest.raises(RunDamaged, match=r"plan\.json: .*it holds no group of fields"):
-        json_store.strip_schema([], 1, file=file)
+    check_raises(RunDamaged, r"plan\.json: .*it holds no group of fields", json_store.strip_schema, [], 1, file=file)

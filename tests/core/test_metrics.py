@@ -39,9 +39,7 @@ def test_metrics_depend_only_on_what_they_declare():
     moved = (probabilities * 2 + 0.5) / 3
     once = np.ones((1, 4))
     for name, metric in select_metrics("multi").items():
-        before, after = (
-            metric.measure(build_scores(labels, each, "multi"), once)[0] for each in (probabilities, moved)
-        )
+        before, after = (metric.measure(build_scores(labels, x, "multi"), once)[0] for x in (probabilities, moved))
         assert (before != after) == (metric.reads == "probabilities"), name
 
 

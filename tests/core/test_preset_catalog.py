@@ -46,8 +46,7 @@ def test_parameters_of_parts_add_up_and_the_nearest_preset_is_named():
     assert found["nearest"] == "sentiformer"
     assert [each["setting"] for each in found["differences"]] == ["model.attention.gate"]
     assert found["differences"][0]["here"] == "no" and found["differences"][0]["sentiformer"] == "yes"
-    assert found["settings"]["training.warmup"] == 0.1
-    assert found["title"] == "SentiFormer"
+    assert found["settings"]["training.warmup"] == 0.1 and found["title"] == "SentiFormer"
 
 
 @pytest.mark.slow

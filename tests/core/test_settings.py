@@ -17,8 +17,7 @@ from core.training.device import choose_device
 
 def test_settings_have_choices_of_their_type_and_complete_sentences():
     assert SETTINGS["training.schedule"].choices == ("cosine", "linear", "constant")
-    assert SETTINGS["model.attention.row_norm"].choices == ("true", "false")
-    assert SETTINGS["training.lr"].choices == ()
+    assert SETTINGS["model.attention.row_norm"].choices == ("true", "false") and SETTINGS["training.lr"].choices == ()
     for name, declaration in SETTINGS.items():
         assert declaration.help == " ".join(declaration.help.split()), name
         assert not declaration.help or declaration.help.endswith("."), name
@@ -59,8 +58,7 @@ def test_numbers_outside_their_range_are_refused_with_the_range(heat):
 
 def test_settings_without_effect_are_refused_with_the_reason():
     check_raises(ConfigError, r"kitchen\.oven\.speed=2: off at 200; choose fan=on", Oven, heat=200, speed=2)
-    assert Oven(light="cold").light == "cold"
-    assert Oven(fan=True, speed=2, light="cold").speed == 2
+    assert Oven(light="cold").light == "cold" and Oven(fan=True, speed=2, light="cold").speed == 2
 
 
 @pytest.mark.parametrize(
@@ -73,8 +71,7 @@ def test_settings_without_effect_are_refused_with_the_reason():
     ],
 )
 def test_an_open_end_is_outside_its_range(within, inside, outside, said):
-    assert all(value in within for value in inside)
-    assert not any(value in within for value in outside)
+    assert all(value in within for value in inside) and not any(value in within for value in outside)
     assert str(within) == said
 
 

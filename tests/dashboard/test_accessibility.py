@@ -136,8 +136,7 @@ def address(library, server, tmp_path_factory) -> str:
 
 def read(page: Page, text: str) -> None:
     """Type a sentence, and wait until its words are there."""
-    field = page.get_by_role("textbox", name="Sentence", exact=True)
-    enter(field, text)
+    enter(page.get_by_role("textbox", name="Sentence", exact=True), text)
     expect(page.locator(".words ul li").first).to_have_text(re.compile(f"^{text[0]}"))
     settle(page)
 
@@ -164,8 +163,7 @@ def test_words_follow_the_direction_of_their_text_and_keep_their_position(page, 
         line = [left for _, left, top in chips if top == chips[0][2]]
         assert len(line) > 3 and line == sorted(line, reverse=from_the_right), text
         assert "".join(word for word, *_ in chips) == "".join(text.split())
-        small = page.locator(".words ul li small").first
-        assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
+        assert page.locator(".words ul li small").first.evaluate("each => getComputedStyle(each).direction") == "ltr"
     page.set_viewport_size({"width": 1024, "height": 900})
     for text in TEXTS[4:]:  # very long words
         read(page, text)
@@ -180,9 +178,7 @@ def test_each_listed_sentence_has_its_own_direction(page, address):
     see(rows.first)
     seen = rows.evaluate_all("all => all.map((each) => [each.textContent, each.dir])")
     assert {way for text, way in seen if text.startswith("الفيلم")} <= {"rtl"}
-    assert {way for text, way in seen if text.startswith(("이", "গ"))} <= {"ltr"}
-    assert len({way for _, way in seen}) == 2
-    row = page.locator(".reader .list li", has_text="الفيلم").first
-    row.click()
+    assert {way for text, way in seen if text.startswith(("이", "গ"))} <= {"ltr"} and len({way for _, way in seen}) == 2
+    page.locator(".reader .list li", has_text="الفيلم").first.click()
     expect(page.locator(".reader ul.words")).to_have_attribute("dir", "rtl")
     assert overflow(page) == 0

@@ -32,8 +32,7 @@ def page(app, runs):
 def test_page_opens_with_its_summary_and_a_selected_capability(page):
     assert "Failed tests" not in words(page())
     app = page(capability="capability the other way")
-    assert "baseline passes 0 of 3 capabilities" in words(app)
-    assert "films</b> 3 tests, 7 cases" in words(app)
+    assert "baseline passes 0 of 3 capabilities" in words(app) and "films</b> 3 tests, 7 cases" in words(app)
     assert "Failed tests: the other way" in words(app) and "2 of 2 fail for baseline" in words(app)
     assert list(app.dataframe[0].value["sentence"]) == ["good film", "warm film"]
 
@@ -61,8 +60,7 @@ def test_suite_texts_are_escaped(page):
 
 
 def test_page_asks_for_the_polarity_of_unknown_classes(page, runs):
-    store = RunStore(runs)
-    store.update("baseline", classes=("calm", "joy"))
+    RunStore(runs).update("baseline", classes=("calm", "joy"))
     app = page()
     assert "Is each class negative or positive?" in words(app)
     assert "passes" not in words(app) and "cannot be tested" not in words(app)

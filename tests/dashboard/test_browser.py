@@ -38,13 +38,11 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
     page.get_by_role("link", name="Performance").click()
     expect(page.locator(".st-key-fig-confusion")).to_be_visible()
     page.get_by_role("link", name="Sentence").click()
-    text = page.get_by_role("textbox", name="Sentence", exact=True)
-    enter(text, "<b>good</b> but dull")
+    enter(page.get_by_role("textbox", name="Sentence", exact=True), "<b>good</b> but dull")
     expect(page.get_by_role("list", name="words with their effect")).to_contain_text("dull")
     see(page.get_by_role("button", name="attention from dull"))
     link = page.url
-    assert "text=" in link
-    assert complaints == []
+    assert "text=" in link and complaints == []
     other, complaints = visit(browser, empty_server, "dark")
     other.goto(link)
     expect(other.get_by_role("list", name="words with their effect")).to_contain_text("dull")
@@ -54,8 +52,7 @@ def test_new_user_trains_a_run_and_inspects_a_sentence(browser, empty_server, ta
 def test_words_heads_and_levers_have_shortcuts_and_undo_works_while_typing(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/sentence?run=finished&text=good+film+dull&more=Recent")
-    word = page.get_by_role("button", name="attention from good")
-    word.focus()
+    page.get_by_role("button", name="attention from good").focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("button", name="attention from film")).to_be_focused()
     expect(page.get_by_text("film attends to ")).to_be_visible()

@@ -43,8 +43,7 @@ def test_a_cell_lists_its_sentences_and_opens_one_with_the_head_switched_off(pag
     links.first.click()
     page.wait_for_url(re.compile(rf"/sentence\?.*edit=m{layer}\.{head}\.{component}"))
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value(own["texts"][0]["text"])
-    lever = page.locator(f"button[aria-pressed=true][data-id='m{layer}.{head}.{component}']")
-    expect(lever).to_be_visible()
+    expect(page.locator(f"button[aria-pressed=true][data-id='m{layer}.{head}.{component}']")).to_be_visible()
 
 
 def test_a_point_of_the_course_opens_the_sentence_as_it_was_read_then(page, server, stepped):

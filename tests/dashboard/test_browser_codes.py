@@ -45,8 +45,7 @@ def test_coding_session_works_with_keys_alone(browser, server, codes):
     see(page.locator(".reader .codes button").first)
     expect(page.get_by_text("Finding tags")).to_have_count(0)
     settle(page)
-    author = page.get_by_role("textbox", name="Author", exact=True)
-    enter(author, "ann 123 jku")
+    enter(page.get_by_role("textbox", name="Author", exact=True), "ann 123 jku")
     settle(page)
     assert codes.read_annotations().given == {}, "keys rest while a field has the focus"
     page.locator(".reader .list").focus()
@@ -112,8 +111,7 @@ def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[st
 
 def call(page: Page, name: str) -> None:
     """Enter a name, and wait until the page has it."""
-    author = page.get_by_role("textbox", name="Author", exact=True)
-    enter(author, name)
+    enter(page.get_by_role("textbox", name="Author", exact=True), name)
     settle(page)
 
 
@@ -287,8 +285,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     settle(page)
     assert [codes.read_annotations().get_codes(key) for key in (first, second)] == [("irony",), ("irony",)]
     choose("Code", "irony")
-    part = book.get_by_role("textbox", name="Split off as")
-    enter(part, "dry humour")
+    enter(book.get_by_role("textbox", name="Split off as"), "dry humour")
     settle(page)
     book.get_by_role("button", name="Split").click()
     expect(names).to_have_count(3)
@@ -308,5 +305,4 @@ def test_codes_are_renamed_merged_split_and_removed_by_mouse(browser, server, co
     book.get_by_role("button", name="Remove").click()
     expect(names).to_have_count(2)
     settle(page)
-    assert {code.name for code in codes.read_annotations().book} == {"irony", "humour"}
-    assert complaints == []
+    assert {code.name for code in codes.read_annotations().book} == {"irony", "humour"} and complaints == []

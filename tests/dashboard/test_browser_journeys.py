@@ -157,12 +157,10 @@ def write_reviews() -> bytes:
     draw, written = random.Random(0), io.StringIO()
     table = csv.writer(written)
     table.writerow(["shop", "text", "label"])
-    for number in range(240):
-        label = number % 2
-        word = draw.choice((("bad", "dull", "slow"), ("good", "warm", "wise"))[label ^ (number % 6 == 0)])
-        table.writerow(
-            [("north", "south")[number % 4 > 1], f"a {word} guide, said guest {number}", ("no", "yes")[label]]
-        )
+    for row in range(240):
+        label = row % 2
+        word = draw.choice((("bad", "dull", "slow"), ("good", "warm", "wise"))[label ^ (row % 6 == 0)])
+        table.writerow([("north", "south")[row % 4 > 1], f"a {word} guide, said guest {row}", ("no", "yes")[label]])
     return written.getvalue().encode()
 
 
@@ -181,8 +179,7 @@ def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, fi
     hand.button("Use this file")
     hand.button("Train on this")
     see(page.get_by_role("button", name="Start training"))
-    before = hand.clicks
-    assert before <= 5
+    assert hand.clicks <= 5
     for section in ("Compose your own", "Advanced settings"):
         hand.click(page.get_by_text(section))
     settle(page)
@@ -308,8 +305,7 @@ def test_somebody_studies_attention_across_pages(browser, first_server):
     see(page.get_by_role("img", name="as trained").first)
     after = bar.get_attribute("aria-label")
     assert re.match(r"negative [\d.]+, positive [\d.]+", after) and after != before
-    parts = list(csv.DictReader(io.StringIO(save(hand, "Parts · CSV"))))
-    assert parts
+    assert list(csv.DictReader(io.StringIO(save(hand, "Parts · CSV"))))
     hand.tell("attention")
     assert hand.clicks <= 17 and complaints == []  # λ is a section of Attention: two clicks more
 

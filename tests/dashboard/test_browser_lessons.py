@@ -164,8 +164,7 @@ def test_lambda_is_moved_and_two_models_are_compared(browser, server, contents):
     press(page, "a")
     assert page.locator(".page .mine").count() == figure["ranges"][0][1]
     press(page, "ArrowRight")
-    assert said(page) == content["stages"][1]["headline"] and fits(page)
-    assert page.locator(".page .course").count() == 2
+    assert said(page) == content["stages"][1]["headline"] and fits(page) and page.locator(".page .course").count() == 2
     assert page.locator(".page .changed").count() == figure["first"]["zero"] + figure["usual"]["zero"]
     expect(page.locator(".side .say")).to_have_text(question["choices"][0]["feedback"])
     press(page, "ArrowRight")
@@ -294,11 +293,9 @@ def test_an_untouched_page_carries_the_message(browser, server, contents, name):
     page, complaints = at(browser, server, f"lesson={name}&projector=true")
     assert fits(page)
     page.get_by_role("button", name="Show without answering").click()
-    assert fits(page)
-    assert said(page) == contents[name]["stages"][1]["headline"]
+    assert fits(page) and said(page) == contents[name]["stages"][1]["headline"]
     expect(page.locator(".side .say")).to_have_text(contents[name]["stages"][1]["reason"])
-    assert page.locator(".you, .mark").count() == 0
-    assert complaints == []
+    assert page.locator(".you, .mark").count() == 0 and complaints == []
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -431,8 +428,7 @@ def test_the_file_opens_from_disk_without_a_network(browser, contents, name, tmp
 def test_the_list_leads_to_each_lesson(page, server, contents):
     page.set_viewport_size(PROJECTOR)
     open_page(page, f"{server}/lessons")
-    assert page.locator(".lessons svg path").count() > len(LESSONS)
-    assert violations(page) == [] and not is_too_wide(page)
+    assert page.locator(".lessons svg path").count() > len(LESSONS) and violations(page) == [] and not is_too_wide(page)
     name = list(LESSONS)[-1]
     page.get_by_role("link", name=LESSONS[name].title).click()
     expect(page.locator(HEADLINE)).to_have_text(contents[name]["stages"][0]["headline"])

@@ -31,8 +31,7 @@ FEW = [*SENTENCES[2:16:3], SENTENCES[-3]]
 
 
 def opened(browser, file, **look):
-    context = browser.new_context(offline=True, **look)
-    page, complaints = context.new_page(), []
+    page, complaints = browser.new_context(offline=True, **look).new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: request.url.startswith("file:") or complaints.append(request.url))
@@ -47,8 +46,7 @@ def compare(page, run, texts) -> None:
     assert [each["ids"] for each in found] == run.tokenizer.encode_batch(texts)
     for name in ("logits", "probabilities"):
         own = getattr(expected, name)
-        share = np.abs(np.array([each[name] for each in found]) - own) / np.maximum(1, np.abs(own))
-        assert share.max() < CLOSE
+        assert (np.abs(np.array([each[name] for each in found]) - own) / np.maximum(1, np.abs(own))).max() < CLOSE
     for text in FEW[:4]:
         view = run.inspect(text)
         assert page.evaluate("text => sentiscope.read(text).tokens", text) == list(view.tokens)
@@ -78,8 +76,7 @@ def test_page_of_a_starter_answers_and_explains_like_the_run(browser, tmp_path, 
     assert shown == [f"{chance:.3f}" for chance in run.predict([typed]).probabilities[0]]
     rows = build_map_rows(run.inspect(typed), 0, run.record.config.model.attention.subtracts)
     top = page.evaluate("rows => sentiscope.findTop(rows)", [row.weights.tolist() for row in rows])
-    assert top == pytest.approx(find_top_weight(rows), rel=1e-5)
-    assert complaints == []
+    assert top == pytest.approx(find_top_weight(rows), rel=1e-5) and complaints == []
 
 
 OTHER = {
@@ -127,8 +124,7 @@ def test_page_is_used_with_the_keyboard_in_both_themes(browser, tmp_path, theme,
     for _ in range(2):  # past the map to the words
         page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    assert page.locator(".head_view p").inner_text().startswith("< attends to")
-    assert complaints == []
+    assert page.locator(".head_view p").inner_text().startswith("< attends to") and complaints == []
 
 
 def test_what_a_page_cannot_compute_is_refused_with_the_reason(tmp_path):

@@ -36,10 +36,9 @@ def test_old_and_unlisted_addresses_open_their_page(page, server):
 def test_menu_has_three_groups_and_back_works_in_one_press(page, server):
     open_page(page, f"{server}/?run=finished")
     expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
-    names = page.locator("[data-testid=stSidebarNavItems] li").evaluate_all(
+    assert page.locator("[data-testid=stSidebarNavItems] li").evaluate_all(
         "rows => rows.map(row => getComputedStyle(row, '::before').content).filter(name => name !== 'none')"
-    )
-    assert names == ['"Learn"', '"Evaluate"', '"Build"']
+    ) == ['"Learn"', '"Evaluate"', '"Build"']
     menu = page.get_by_test_id("stSidebarNavItems")
     expect(menu.get_by_role("link", name="Sweeps")).to_have_count(0)
     expect(menu.get_by_role("link", name="Tagging")).to_have_count(0)
@@ -274,8 +273,7 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
     see(page.locator(".s-now", has_text="selected on the map"))
     first_row(page, "Selected sentences: selected on the map")
     page.get_by_role("button", name="Look inside this sentence").click()
-    assert "film number" in read_on_the_sentence_page(page)
-    assert complaints == []
+    assert "film number" in read_on_the_sentence_page(page) and complaints == []
 
 
 def test_text_of_the_data_page_opens_the_sentence_page(page, server):
@@ -365,7 +363,6 @@ def test_tab_reaches_each_control_of_a_first_screen_with_visible_focus(browser, 
             around = dict(zip(("x", "y", "width", "height"), box, strict=True))
             focused = page.screenshot(clip=around)
             page.evaluate(f"() => {{ {DEEPEST} window.now = e; e.blur(); }}")
-            seen = page.screenshot(clip=around) != focused or not page.evaluate("drawn")
-            assert seen, (path, name)
+            assert page.screenshot(clip=around) != focused or not page.evaluate("drawn"), (path, name)
             page.evaluate("() => window.now.focus({ focusVisible: true })")
         assert stop is None and page.evaluate("() => [...left.keys()]") == [], path

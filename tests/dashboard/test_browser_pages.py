@@ -80,15 +80,13 @@ def test_neighbors_follow_the_current_sentence(browser, server):
 
 def test_layers_are_read_in_the_background_and_the_page_is_accessible(browser, server):
     page, complaints = opened(browser, server, "find=not&density=on&place=a%20fine%20film")
-    read = page.locator(".st-key-read-layers button")
-    chart = page.locator(".st-key-fig-map-layers")
+    read, chart = page.locator(".st-key-read-layers button"), page.locator(".st-key-fig-map-layers")
     expect(read.or_(chart).first).to_be_visible()
     if read.count():
         read.click()
     expect(chart).to_be_visible(timeout=240_000)  # all layers are computed again
     settle(page)
-    assert [each for rules in looks(page) for each in violations(page, rules)] == []
-    assert complaints == []
+    assert [each for rules in looks(page) for each in violations(page, rules)] == [] and complaints == []
 
 
 def test_theory_opens_from_papers_and_is_accessible(page, server):
@@ -208,10 +206,8 @@ def test_saved_counter_example_is_listed_and_can_be_removed(page, server, librar
     grid.scroll_into_view_if_needed()
     settle(page)
     grid.click(position={"x": 20, "y": 56})  # the checkbox of the first row
-    back = page.get_by_role("link", name="Show how it was found")
-    expect(back).to_be_visible()
-    assert [each for rules in looks(page) for each in violations(page, rules)] == []
-    assert page.title() != "taken"
+    expect(page.get_by_role("link", name="Show how it was found")).to_be_visible()
+    assert [each for rules in looks(page) for each in violations(page, rules)] == [] and page.title() != "taken"
     page.get_by_role("button", name="Remove", exact=True).press("Enter")
     page.get_by_role("button", name="Remove it").press("Enter")
     expect(page.get_by_text("No sentence is saved yet.")).to_be_visible()

@@ -44,8 +44,7 @@ def opened(browser, file: Path, theme: str = "light", width: int = 1440) -> tupl
 def starter(tmp_path_factory) -> Path:
     """The report of a run on 3,202 sentences."""
     file = tmp_path_factory.mktemp("starter") / "report.html"
-    store = RunStore(ROOT / "trained")
-    api.report("starter-ndt-01-n3", file, store=store)
+    api.report("starter-ndt-01-n3", file, store=RunStore(ROOT / "trained"))
     return file
 
 
@@ -56,8 +55,7 @@ def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
     store, labels = RunStore(folder / "runs"), np.arange(2 * len(NASTY)) % 2
     rows = texts(labels, **{"=own": [*NASTY, *NASTY]})
     rows["text"] = [f"{text} {place}" if place % 3 else f"{text}{place}" for place, text in enumerate([*NASTY, *NASTY])]
-    classes = ("</script>bad", "=good")
-    answering(store, "nasty", right_where(np.arange(len(labels)) > 6, labels), rows, classes=classes)
+    answering(store, "nasty", right_where(np.arange(len(labels)) > 6, labels), rows, classes=("</script>bad", "=good"))
     api.report("nasty", folder / "report.html", store=store)
     return folder / "report.html", store
 
@@ -74,8 +72,7 @@ def test_report_works_offline_and_prints(browser, starter):
         expect(drawn).to_have_css("background-color", LIGHT)
         for name in charts:
             assert page.locator(f"#{name} .js-plotly-plot .main-svg").count(), name
-        assert page.locator("#parts .diagram svg").count() == 1
-        assert not is_too_wide(page) and complaints == []
+        assert page.locator("#parts .diagram svg").count() == 1 and not is_too_wide(page) and complaints == []
         assert violations(page, rules) == []
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(drawn).to_have_css("background-color", LIGHT)
@@ -114,8 +111,7 @@ def test_user_texts_are_escaped_in_page_and_csv(browser, nasty):
     assert page.title() == "nasty · Sentiscope"
     assert page.locator("img").count() == 0 and page.locator("script").count() == 4, "plotly.js is the fourth"
     shown = page.locator("#rows tbody td.main").all_inner_texts()
-    assert any(text.startswith("</script><script>") for text in shown)
-    assert complaints == []
+    assert any(text.startswith("</script><script>") for text in shown) and complaints == []
     assert violations(page) == []
     with page.expect_download() as found:
         page.get_by_role("button", name="These rows · CSV").click()
@@ -179,8 +175,7 @@ def train(page: Page) -> None:
         settle(page)
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url("**run=mine*")
-    ended = page.locator(".s-run", has_text=re.compile(r"mine.*finished after"))
-    expect(ended).to_be_visible(timeout=240_000)
+    expect(page.locator(".s-run", has_text=re.compile(r"mine.*finished after"))).to_be_visible(timeout=240_000)
     settle(page)
 
 
@@ -225,8 +220,7 @@ def test_table_to_report_session_and_its_link_work_in_a_second_browser(browser, 
         expect(page.locator(".reader .pane .top b")).to_have_text(f"{row + 1} of {phone}")
         page.keyboard.press("1")
         page.keyboard.press("j")
-    rate = page.locator(".st-key-fig-codes tbody tr[data-id]")
-    expect(rate).to_contain_text(re.compile(rf"{phone}\D*1\.00"))
+    expect(page.locator(".st-key-fig-codes tbody tr[data-id]")).to_contain_text(re.compile(rf"{phone}\D*1\.00"))
     page.wait_for_url("**at=**")
     link = page.url
     page.goto(f"{empty_server}/compare?compare=mine&compare=words")

@@ -223,8 +223,7 @@ def test_slice_is_saved_picked_on_another_page_and_compared(page, server, predic
     n = int(predictions.true[:, predictions.classes.index("positive")].sum())
     bar = page.locator(".st-key-selected")
     expect(bar).to_contain_text("Nothing is selected")
-    row = page.locator(".st-key-fig-slices tr", has_text="good *ones*").first
-    expect(row).to_contain_text(str(n))
+    expect(page.locator(".st-key-fig-slices tr", has_text="good *ones*").first).to_contain_text(str(n))
     settle(page)
     page.get_by_role("button", name="Slices", exact=True).click()
     page.locator("label", has_text="good *ones*").click()

@@ -110,8 +110,7 @@ def test_the_first_minute_takes_two_clicks_and_words_answer_without_the_server(b
     expect(page.locator(".start .why")).to_contain_text("Click a word")
     assert clicks <= 3
     page.context.set_offline(True)
-    words = [QUESTIONS[0].text[slice(*QUESTIONS[0].words[word])] for word in QUESTIONS[0].flip]
-    for word in words:
+    for word in [QUESTIONS[0].text[slice(*QUESTIONS[0].words[word])] for word in QUESTIONS[0].flip]:
         page.get_by_role("button", name=f"{word}, ").click()
         expect(page.get_by_role("button", name=f"{word}, ")).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".start .why")).to_contain_text("The answer flips.")

@@ -166,14 +166,11 @@ def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(
     (said,) = api.predict("names", [text], store=library)["predictions"]
     assert said["spans"]
     settle(page)
-    field = page.get_by_role("textbox", name="Sentence", exact=True)
-    enter(field, text)
-    typed = page.locator(".tagged").last.locator("b")
-    expect(typed).to_have_text([span["text"] for span in said["spans"]])
+    enter(page.get_by_role("textbox", name="Sentence", exact=True), text)
+    expect(page.locator(".tagged").last.locator("b")).to_have_text([span["text"] for span in said["spans"]])
     expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])
     settle(page)
-    assert [each for rules in looks(page) for each in violations(page, rules)] == []
-    assert complaints == []
+    assert [each for rules in looks(page) for each in violations(page, rules)] == [] and complaints == []
 
 
 FIRST, SECOND = "the film was good", "the meal was <b>bad</b>"

@@ -151,8 +151,7 @@ def test_continued_slider_move_is_one_step_and_another_slider_is_a_new_step():
 
 
 def test_text_and_lever_changed_in_sequence_are_two_steps():
-    past = walked(tried("a"), tried("b"), tried("b", "h1.1"), tried("c", "h1.1"), apart=PAUSE / 4)
-    assert len(past.steps) == 4
+    assert len(walked(tried("a"), tried("b"), tried("b", "h1.1"), tried("c", "h1.1"), apart=PAUSE / 4).steps) == 4
 
 
 def test_each_sentence_with_words_is_listed_once_last_one_first():

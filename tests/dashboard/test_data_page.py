@@ -69,8 +69,7 @@ def kept():
 
 def test_uploaded_file_is_inspected_confirmed_stored_and_selectable_everywhere(app, tmp_path):
     uploaded(app, "reviews.csv", CSV)
-    assert chosen(app, "Text column").value == "review"
-    assert chosen(app, "Label column").value == "verdict"
+    assert chosen(app, "Text column").value == "review" and chosen(app, "Label column").value == "verdict"
     assert "2 classes: neg (20), pos (20)" in text_of(app)
     assert not (tmp_path / "runs").exists()  # nothing is stored before it is used
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Use this file"]
@@ -78,12 +77,10 @@ def test_uploaded_file_is_inspected_confirmed_stored_and_selectable_everywhere(a
     press(app, "use-data")
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Train on this"]
     choice = kept()
-    assert Path(choice.config.name).read_bytes() == CSV
-    assert app.session_state[state.DATA] == choice.id
+    assert Path(choice.config.name).read_bytes() == CSV and app.session_state[state.DATA] == choice.id
     shown = text_of(app)
     assert "reviews.csv" in shown and "n = 40" in shown and "Classes" in shown
-    assert not app.selectbox(key=state.DATA).disabled
-    assert chosen(opened(app, "train"), "Data").value == choice.id
+    assert not app.selectbox(key=state.DATA).disabled and chosen(opened(app, "train"), "Data").value == choice.id
 
 
 def test_training_on_a_stored_file_uses_all_confirmed_settings(app, tmp_path, monkeypatch):
@@ -104,8 +101,7 @@ def test_header_like_first_row_can_be_declared_a_text(app):
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
     assert "the first row names the columns" in text_of(app)
     chosen(app, "First row").set_value("data").run()
-    assert "no column names, so columns are numbered" in text_of(app)
-    assert chosen(app, "Text column").value == "0"
+    assert "no column names, so columns are numbered" in text_of(app) and chosen(app, "Text column").value == "0"
     (preview,) = (each.value for each in app.dataframe if list(each.value.columns) == ["0", "1"])
     assert list(preview.iloc[0]) == ["title", "good"]
     chosen(app, "First row").set_value("names of columns").run()
@@ -117,8 +113,7 @@ def test_header_like_first_row_can_be_declared_a_text(app):
 def test_wrong_column_or_encoding_is_reported_and_another_is_inspected(app):
     uploaded(app, "r.csv", CSV.replace(b"good", "g\u00f6\u00f6d".encode()))
     chosen(app, "Label column").set_value("review").run()
-    assert "cannot be both the text and the label" in text_of(app)
-    assert not can_be_used(app)
+    assert "cannot be both the text and the label" in text_of(app) and not can_be_used(app)
     chosen(app, "Label column").set_value("verdict").run()
     chosen(app, "Encoding").set_value("utf-16").run()
     assert "r.csv cannot be" in text_of(app)
@@ -172,8 +167,7 @@ def test_link_restores_filters_and_page(app, table, tmp_path):
         (folder / f"{split}.csv").write_bytes(table.read_bytes())
     opened(app, "data", data=str(folder), part="test", find="WARM", more="all", **{"class": "positive"})
     shown = text_of(app)
-    assert "Rows 1 to 10 of 10" in shown
-    assert "test, n = 80" in shown
+    assert "Rows 1 to 10 of 10" in shown and "test, n = 80" in shown
     app.text_input(key=state.FIND).set_value("no such words").run()
     assert "No text matches" in text_of(app)
 
@@ -187,15 +181,13 @@ def test_remote_visitors_cannot_open_local_paths(app, table, tmp_path, monkeypat
     assert "is called" in text_of(opened(app, "data", data=str(table)))
     monkeypatch.setenv("SENTISCOPE_DATA", str(table.parent))
     app.run()
-    assert "reviews.csv" in text_of(app)
-    assert can_be_used(app)
+    assert "reviews.csv" in text_of(app) and can_be_used(app)
 
 
 def test_path_is_inspected_first_and_its_baseline_measured_on_demand(app, table, monkeypatch):
     monkeypatch.setattr(Yardsticks, "start", Yardsticks.compute)
     assert "reviews.csv" in text_of(opened(app, "data", data=str(table), more="Baselines"))
-    assert not list_choices(access.get_library_folder())
-    assert "n = 80" in text_of(press(app, "use-data"))
+    assert not list_choices(access.get_library_folder()) and "n = 80" in text_of(press(app, "use-data"))
     assert [each.config.name for each in list_choices(access.get_library_folder())] == [str(table.resolve())]
     app.button(key="measure").click().run(timeout=120)
     (shown,) = (frame.value for frame in app.dataframe if "accuracy" in frame.value.columns)
@@ -303,10 +295,8 @@ LONGER = " with gears and valves that turn well"
 @pytest.mark.parametrize("more", ["", LONGER])
 def test_data_page_reports_differences_of_test_only_if_there_are_any(app, runs, tmp_path, monkeypatch, more):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    folder = write_splits(tmp_path / "data", 60, more)
-    shown = words(opened(app, "data", data=str(folder)))
-    assert "n = 120" in shown
-    assert ("test differs from training" in shown) == bool(more)
+    shown = words(opened(app, "data", data=str(write_splits(tmp_path / "data", 60, more))))
+    assert "n = 120" in shown and ("test differs from training" in shown) == bool(more)
     assert ("Compared with training, test has longer texts" in shown) == bool(more)
     assert "validation differs" not in shown
 

@@ -43,8 +43,7 @@ def at_once(monkeypatch):
 
 
 def test_labels_have_suggested_classes(runs, other):
-    record = RunStore(runs).read("finished")
-    found = list_labels(record, DataRequest(str(other)))
+    found = list_labels(RunStore(runs).read("finished"), DataRequest(str(other)))
     assert (found.split, found.rows) == ("all", 40) and found.columns == ["label", "source"]
     assert found.labels == {"-1": 10, "neg": 20, "Positive": 10}
     assert found.meant == {"-1": None, "neg": "negative", "Positive": "positive"}
@@ -116,8 +115,7 @@ def test_tables_have_the_measured_values(runs):
 
 @pytest.mark.slow
 def test_typed_command_gives_the_result_that_the_page_finds(runs, other):
-    rename = {"neg": "negative", "-1": ""}
-    wanted = DataRequest(str(other), "all", rename, 15, {"data.text": "text"})
+    wanted = DataRequest(str(other), "all", {"neg": "negative", "-1": ""}, 15, {"data.text": "text"})
     asked = Evaluation.from_request(RunStore(runs), "finished", wanted, "source", against="baseline")
     assert asked.words[1:] == (
         *("finished", "--data", str(other), "--split", "all", "--limit", "15", "--set", "data.text=text"),

@@ -24,8 +24,7 @@ def opened(app, **parameters: str):
 
 def saved_map(runs, **settings) -> MapFiles:
     """A map of the test split on disk, as from a job, with placeholder values."""
-    store = RunStore(runs)
-    files = MapFiles.from_run(store, "finished", "test", ProjectionConfig(**settings))
+    files = MapFiles.from_run(RunStore(runs), "finished", "test", ProjectionConfig(**settings))
     places = np.arange(16 * settings.get("dimensions", 2), dtype=np.float32).reshape(16, -1)
     samples = np.linspace(-1, 1, 16, dtype=np.float32)
     files.folder.mkdir(exist_ok=True)
@@ -75,8 +74,7 @@ def test_link_restores_a_computed_map_with_all_its_settings(app, runs, dimension
 def test_missing_map_is_computed_only_by_a_background_job(app, runs, monkeypatch):
     started = []
     monkeypatch.setattr(MapFiles, "start", lambda files: started.append((files.run, files.config)))
-    shown = words(opened(app, method="UMAP", rows="1000"))
-    assert "There is no UMAP map of this split yet" in shown and started == []
+    assert "There is no UMAP map of this split yet" in words(opened(app, method="UMAP", rows="1000")) and started == []
     press(app, "compute-map")
     assert started == [("finished", ProjectionConfig("umap", 2, 1000))]
 
@@ -126,11 +124,9 @@ def test_neighbors_of_a_typed_or_current_sentence_are_listed_and_marked(app, run
     shown = words(opened(app, place="good film number 3", at="none", select="text~number 1"))
     assert "“good film number 3”, among 16, in the space of what the head reads" in shown
     near = app.dataframe[-1].value
-    assert len(near) == 10 and near["distance"].is_monotonic_increasing
-    assert nearest_marked(app) == [10]
+    assert len(near) == 10 and near["distance"].is_monotonic_increasing and nearest_marked(app) == [10]
     press(app, "select-near")
-    assert app.query_params["select"].startswith("ids:")
-    assert "nearest to “good film number 3”" in words(app)
+    assert app.query_params["select"].startswith("ids:") and "nearest to “good film number 3”" in words(app)
 
 
 def test_common_neighbors_of_a_selection_are_listed_marked_and_selectable(app, runs):

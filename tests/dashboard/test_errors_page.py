@@ -74,8 +74,7 @@ def test_link_selects_rows_and_the_open_one_and_sets_the_filter(page, runs):
     own = frame[(frame["true"] == "positive") & frame["text"].str.contains("film number")]
     app = page(select="all;true=positive;text~film number", at=own["key"].iat[3])
     (reader,), (said,) = drawn(app, "reader"), drawn(app, "filter")
-    assert reader["at"] == own["key"].iat[3]
-    assert {row["key"] for row in reader["rows"]} == set(own["key"])
+    assert reader["at"] == own["key"].iat[3] and {row["key"] for row in reader["rows"]} == set(own["key"])
     assert [word["shown"] for word in said["words"]][:3] == ["right or wrong", "test", "positive"]
     assert said["contains"] == "film number"
 
@@ -112,8 +111,7 @@ def test_doubtful_labels_become_the_selection(app, tmp_path):
     pd.concat([frame, strange]).to_csv(tmp_path / "films.csv", index=False)
     split = {"data.split": "0.6/0.2/0.2"}
     api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films")
-    found = Run("films").errors(label_errors=True)["label_errors"]
-    likely = [row for row in found["rows"] if row["likely"]]
+    likely = [row for row in Run("films").errors(label_errors=True)["label_errors"]["rows"] if row["likely"]]
     doubted = {split: {row["text"] for row in likely if row["split"] == split} for split in ("test", "train")}
     assert all(doubted.values())
     page = whole(pages.opened(app, "errors", run="films", more="all"))

@@ -62,16 +62,14 @@ def test_each_figure_of_a_run_is_written_or_its_absence_explained(made):
 def test_file_has_title_alternative_text_and_reading_and_requests_nothing(made, name):
     page = (made[0] / f"{name}.html").read_text()
     assert "<title>" in page and '<html lang="en">' in page
-    assert re.search(r'<figure aria-label="[^"]{20,}"', page)
-    assert "<figcaption>" in page
+    assert re.search(r'<figure aria-label="[^"]{20,}"', page) and "<figcaption>" in page
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["plotly.min.js"]
 
 
 def test_user_text_is_escaped_in_the_file(made):
     page = (made[0] / "grid.html").read_text()
     assert TEXT not in page and "<b>film" not in page
-    assert "&lt;/script&gt;" in page
-    assert page.count("</script>") == page.count("<script")
+    assert "&lt;/script&gt;" in page and page.count("</script>") == page.count("<script")
 
 
 def test_single_figure_file_is_self_contained(trained, tmp_path):
@@ -110,8 +108,7 @@ def test_figures_are_those_of_the_split(trained, tmp_path):
         counts = pd.crosstab(saved["label"], saved["predicted"]).reindex(index=names, columns=names, fill_value=0)
         page = (tmp_path / "confusion.html").read_text()
         shown = [int(re.search(r">(\d+)</b>", cell)[1]) for cell in data_of(page)[0]["text"]]
-        assert shown == counts.to_numpy().ravel().tolist()
-        assert f"{split}, n = {len(saved)}" in page
+        assert shown == counts.to_numpy().ravel().tolist() and f"{split}, n = {len(saved)}" in page
 
 
 def test_baseline_has_its_scores_and_reasons_for_missing_figures(trained, tmp_path):
@@ -170,5 +167,4 @@ def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(made, traine
         f"api.figures('finished', Path({str(tmp_path)!r}), only={only}, store=RunStore(Path({str(trained)!r})))\n"
         "print(*(name for name in ('streamlit', 'torch', 'umap', 'openTSNE') if name in sys.modules))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == []
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []

@@ -65,8 +65,7 @@ def test_a_link_restores_stage_answers_and_what_was_moved(app, starters):
 @pytest.mark.parametrize("wrong", ["0", "5", "-1", "two", "", "9999", "²"])
 def test_a_stage_or_an_answer_that_cannot_be_is_the_beginning(app, starters, wrong):
     given = {"step": wrong, "pick": wrong if wrong != "0" else "4", "again": wrong}
-    data = shown(app, "accuracy", lesson="accuracy", **given, notes="x")
-    assert {**data["state"], "again": -1} == NO_STATE
+    assert {**shown(app, "accuracy", lesson="accuracy", **given, notes="x")["state"], "again": -1} == NO_STATE
 
 
 def test_a_mistyped_lesson_lists_those_that_exist(app, starters):

@@ -54,8 +54,7 @@ def check(store: RunStore, runs: list[str], text: str = "") -> set[str]:
     found, _ = _draw_figures(_make_source(store, runs, (), "", text, {}), Look(), ())
     named = set()
     for each in found:
-        parts = strings(each.drawing.to_plotly_json()) if isinstance(each.drawing, go.Figure) else ()
-        for path, words in parts:
+        for path, words in strings(each.drawing.to_plotly_json()) if isinstance(each.drawing, go.Figure) else ():
             if not path.endswith(".bdata") and ("Qa" in words or "Qb" in words):
                 named.add(each.name)
                 assert not re.search(r"&quot;|&#x|[\n\r]|%\{zz", words), (each.name, path, words)

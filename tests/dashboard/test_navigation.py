@@ -229,8 +229,7 @@ def test_a_split_of_a_link_that_is_not_there_is_named_until_another_page_opens(a
     told = "There is no split “nope” of this run</b><p>The split test is shown instead."
     assert told in words(app)
     app.query_params["split"] = "test"  # as the page has written it
-    assert told in words(app.run())
-    assert "There is no split" not in words(opened(app, "embeddings"))
+    assert told in words(app.run()) and "There is no split" not in words(opened(app, "embeddings"))
 
 
 def test_the_home_page_names_the_address_that_has_no_page(app, runs):
@@ -286,8 +285,7 @@ def test_the_editor_saves_links_and_names_a_bad_line(app, runs):
     assert "line 2: " in text_of(press(app, "talk-save"))
     named(app.text_area, LINES).set_value("performance?run=finished").run()
     press(app, "talk-save")
-    assert talks.read_talk(runs, "talk") == ("performance?run=finished",)
-    assert app.session_state[DRAFT] == "talk"
+    assert talks.read_talk(runs, "talk") == ("performance?run=finished",) and app.session_state[DRAFT] == "talk"
 
 
 def test_a_talk_damaged_by_hand_is_named_and_takes_no_page_with_it(app, runs):

@@ -89,8 +89,7 @@ def test_what_is_missing_is_run_as_a_job_or_what_it_needs_is_told(app, runs, mon
 def test_bars_and_boxes_are_unfolded(app):
     opened(app, "papers", paper="inceptive", table="5", more="all")
     chart = json.loads(app.get("plotly_chart")[0].proto.spec)
-    kinds = [trace["type"] for trace in chart["data"]]
-    assert kinds == ["bar", "bar", "box", "scatter", "box", "scatter"]
+    assert [trace["type"] for trace in chart["data"]] == ["bar", "bar", "box", "scatter", "box", "scatter"]
     row = sentiscope.reproduce("inceptive", "5")["tables"][0]["rows"][0]
     assert chart["data"][2]["x"] == row["values"] and chart["data"][3]["x"] == [80.8]
 
@@ -102,10 +101,9 @@ def test_the_effect_of_the_lexicon_is_drawn_from_the_committed_answers(app):
     by_seed = {(line["model"], line["seed"]): line for line in lines}
     truth = read_labels([RESULTS])[lines[0]["test"]]
     right = unpack_rows(truth["labels"], truth["n"])
-    columns = [("lexical-last", "predicted"), ("lexical-last", "edited"), ("lexical-none", "predicted")]
     shares = [
         [100 * np.mean(unpack_rows(by_seed[name, seed][column], truth["n"]) == right) for seed in range(3)]
-        for name, column in columns
+        for name, column in [("lexical-last", "predicted"), ("lexical-last", "edited"), ("lexical-none", "predicted")]
     ]
     assert sorted(small["x"]) == pytest.approx(sorted(value for each in shares for value in each))
     assert large["x"] == pytest.approx([np.mean(each) for each in shares]) and large["y"] == [0, 1, 2]
@@ -122,9 +120,7 @@ def test_rows_of_several_data_sets_have_names_of_their_own():
 
 
 def test_false_positive_rates_of_tfidf_do_not_count_as_better_when_higher():
-    rows = [
-        {"metric": name, "baseline": 30.0, "ours": 20.0, "reported": 20.0} for name in ("accuracy", "confusion_fpr")
-    ]
+    rows = [{"metric": x, "baseline": 30.0, "ours": 20.0, "reported": 20.0} for x in ("accuracy", "confusion_fpr")]
     assert figures.summarize_baselines(rows) == "TF-IDF beats 1 of our 1 mean scores and 1 of 1 reported ones."
 
 

@@ -90,16 +90,14 @@ def test_curves_follow_the_file(runs):
     with HistoryWriter(runs / "finished" / "history.jsonl") as history:
         history.write({"kind": "step", "step": 99, "epoch": 1, "seconds": 9.0, "loss": 0.125})
     after = data.read_curves(record)[0]
-    assert isinstance(before, Curves)
-    assert after.loss == (*before.loss, 0.125)
+    assert isinstance(before, Curves) and after.loss == (*before.loss, 0.125)
 
 
 def test_changed_model_has_another_fingerprint(runs):
     before = data.hash_weights("finished")
     path = runs / "finished" / "weights.safetensors"
     path.write_bytes(path.read_bytes() + b" ")
-    assert len(before.split()[0]) == 64
-    assert data.hash_weights("finished") not in (before, "")
+    assert len(before.split()[0]) == 64 and data.hash_weights("finished") not in (before, "")
     path.unlink()
     assert data.hash_weights("finished") == ""
 

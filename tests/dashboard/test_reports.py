@@ -81,8 +81,7 @@ def test_table_has_each_prediction_with_data_columns_and_tags(good, store):
 
 def test_each_section_names_its_size(good):
     sizes = {each["name"]: each["n"] for each in good.about["sections"]}
-    assert sizes["results"] == sizes["predictions"] == 60
-    assert sizes["errors"] == int((~GOOD).sum())
+    assert sizes["results"] == sizes["predictions"] == 60 and sizes["errors"] == int((~GOOD).sum())
     assert {"card", "settings", "data"} <= sizes.keys()
     for each in good.about["sections"]:
         assert f'<section id="{each["name"]}"' in good.markup and f'href="#{each["name"]}"' in good.markup
@@ -179,8 +178,7 @@ def test_report_without_texts_hides_definitions(tmp_path):
     answering(store, "private", right_where(POOR, LABELS), texts(LABELS), data__texts=False)
     run = Run("private", store)
     run.codes.add("irony", definition="as in: what a joy", example="thanks a lot")
-    draw = run.codes.draw(5, author="ann")
-    run.codes.code(["irony"], keys=draw["keys"], author="ann")
+    run.codes.code(["irony"], keys=run.codes.draw(5, author="ann")["keys"], author="ann")
     for told in (True, False):
         markup = coded(store, "private", told=told).markup
         assert [words in markup for words in ("what a joy", "thanks a lot", "text ")] == [told] * 3

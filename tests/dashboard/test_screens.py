@@ -184,10 +184,8 @@ def test_cost_ratio_sets_the_threshold_until_it_is_moved_or_reset(app, runs):
 def test_link_restores_threshold_and_cells(app, runs):
     given = {"threshold": "1.0", "cells": "shares", "split": "validation", "more": "Counts as a table"}
     opened(app, "performance", run="finished", **given)
-    assert app.slider(key="threshold").value == 1.0
-    assert [row[1] for row in confusion_of(app)] == [0, 0]
-    matrix = next(chart.proto for chart in app.get("plotly_chart"))
-    assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]
+    assert app.slider(key="threshold").value == 1.0 and [row[1] for row in confusion_of(app)] == [0, 0]
+    assert "1.000</b>" in json.loads(next(chart.proto for chart in app.get("plotly_chart")).spec)["data"][0]["text"][0]
     assert "<b>validation</b>" in text_of(app)
 
 
@@ -230,8 +228,7 @@ def test_run_can_be_exported_and_an_imported_one_is_chosen(app, runs, tmp_path):
     assert "Export · zip" in [button.label for button in app.get("download_button")]
     uploader = next(iter(app.get("file_uploader")))
     uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
-    assert "finished-2 is imported" in text_of(app)
-    assert app.session_state[state.RUN] == "finished-2"
+    assert "finished-2 is imported" in text_of(app) and app.session_state[state.RUN] == "finished-2"
     picked = app.session_state[state.get_figure_key(f"{state.ROWS}-1-reviews.csv")]
     assert "picked" not in picked  # the browser still sends the old selection
 

@@ -114,8 +114,7 @@ def test_link_restores_individually_chosen_sentences_and_the_current_one(app, ru
 
 def test_sentences_outside_splits_keep_their_bar_and_label(app, runs):
     picked = PickedRows(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", ""))
-    rule = store_picked(RunStore(runs), picked)
-    opened(app, "sentence", run="finished", select=rule, at="a")
+    opened(app, "sentence", run="finished", select=store_picked(RunStore(runs), picked), at="a")
     assert "<b>2</b> <span>fails praise</span>" in words(app) and app.text_input(key=state.TEXT).value == "good film"
     assert "true label <b>positive</b>" in words(app)
     press(app, "selected-Next")
@@ -196,8 +195,7 @@ def test_selection_bar_counts_only_codes_visible_to_the_author(runs):
     code_rows(codes, keys[:2], ["irony"], author="Ann")
     code_rows(codes, keys[:1], ["irony"], author="Ben")
     for author, n in (("Ann", 2), ("Ben", 1), ("", 2)):
-        app = called(chosen, **{state.SELECT: "code=irony", state.AUTHOR: author})
-        assert app.session_state["found"] == keys[:n]
+        assert called(chosen, **{state.SELECT: "code=irony", state.AUTHOR: author}).session_state["found"] == keys[:n]
 
 
 def chosen() -> None:
@@ -270,6 +268,5 @@ def test_selection_bar_compares_its_accuracy_with_the_other_rows(app, runs):
 def test_selection_of_errors_does_not_report_zero_accuracy(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     picked = PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
-    draw = store_picked(RunStore(runs), picked)
-    for rules in ("wrong", "true=negative;predicted=positive", draw):
+    for rules in ("wrong", "true=negative;predicted=positive", store_picked(RunStore(runs), picked)):
         assert "% right" not in words(opened(app, "attention", run="finished", select=f"split=test;{rules}"))

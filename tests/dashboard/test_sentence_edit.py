@@ -74,8 +74,7 @@ def test_link_command_line_and_python_give_the_same_numbers(run, cli):
 
 def test_several_texts_are_edited_at_their_own_positions_and_a_file_without_any(tmp_path, cli):
     run, texts = "starter-sentiformer", ["Not bad at all", "never dull"]
-    told = api.predict(run, texts, edit="g1.3:0")
-    for text, each in zip(texts, told["predictions"], strict=True):
+    for text, each in zip(texts, api.predict(run, texts, edit="g1.3:0")["predictions"], strict=True):
         alone = api.inspect(run, text, edit="g1.3:0")["prediction"]["probabilities"]
         assert each["probabilities"] == pytest.approx(alone, abs=1e-6)
     file = tmp_path / "texts.txt"

@@ -73,8 +73,7 @@ def test_lambda_of_the_link_changes_the_prediction_as_in_core(app, runs):
     app.query_params[state.EDIT] = "l2c1:1"
     app.run()
     changed = said(asked(runs, lambdas=((1, 1, 1.0),)))
-    assert changed != said(asked(runs))
-    assert shown(app) == [f"{changed}; as trained {said(asked(runs))}"]
+    assert changed != said(asked(runs)) and shown(app) == [f"{changed}; as trained {said(asked(runs))}"]
     first, board = board, levers(app)
     assert board["turn"] > first["turn"]
     assert board["changed"] == "λ₁ of layer 2 = 1.00" and "against the trained model" in board["said"]
@@ -156,15 +155,13 @@ def test_words_have_the_effects_of_explain(app, runs, name, edit):
         assert now.words[0].push != before.words[0].push
         about += f", as trained {signed(before.words[0].push, 3)}, attention "
         said = "".join(words for _, words in strip["cause"])
-        assert "Most attention" in said
-        assert "Attention and effect: no verdict below 8 words" in said
+        assert "Most attention" in said and "Attention and effect: no verdict below 8 words" in said
     assert strip["items"][0]["about"].startswith(about) and strip["reads"] == bool(edit)
 
 
 def test_pieces_of_unknown_words_are_shown(app, runs, table, tiny):
     api.train(str(table), "ndt-01-n3", {**tiny, "model.ngram_buckets": 40}, name="spelling", store=RunStore(runs))
-    text = "good qqzzx film zaaaa"
-    opened(app, run="spelling", text=text)
+    opened(app, run="spelling", text="good qqzzx film zaaaa")
     assert "The model reads unknown words in pieces" in markup(app)
     assert "qqzzx: &lt;qq, qqz" in markup(app) and "good: " not in markup(app)
 
@@ -286,8 +283,7 @@ def test_invalid_pins_are_reported(app, runs):
 
 def test_empty_sentence_is_compared_with_a_pin_and_keeps_the_edits(app, runs):
     opened(app, edit="h1.1", pinned="good", **{"pinned-run": "finished"})
-    assert "This text has no words" in markup(type_text(app, ""))
-    assert shown(app)[-1] == said(asked(runs, "good"))
+    assert "This text has no words" in markup(type_text(app, "")) and shown(app)[-1] == said(asked(runs, "good"))
     assert "The effects cannot be compared: there is no word in one of the texts." in markup(app)
     assert levers(type_text(app, "good"))["changed"] == "head 1 of layer 1 off"
 
@@ -310,8 +306,7 @@ def test_mixture_parts_are_below_the_prediction_and_a_switch_removes_tfidf(app, 
     assert link(app) == "mix.0"
     alone = mixed.inspect(TEXT, unmixed=True).probabilities
     assert shown(app)[0] == f"{said(alone)}; as trained {said(view.probabilities)}"
-    assert levers(app)["changed"] == "TF-IDF taken out"
-    assert "TF-IDF alone, counts 0.00" in markup(app)
+    assert levers(app)["changed"] == "TF-IDF taken out" and "TF-IDF alone, counts 0.00" in markup(app)
     app.toggle(key="edit-mix").set_value(True).run()
     assert not link(app) and shown(app)[0] == said(view.probabilities)
 

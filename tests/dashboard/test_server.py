@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from pages import opened, press, words
+from refused import check_raises
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
@@ -117,8 +118,7 @@ def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes]
 
 def test_page_is_requested_complete_and_uncompressed_to_insert_the_script():
     asked, got = asked_for("/train", b"text/html; charset=utf-8", b"<head>", b"<script src=a></script>")
-    assert list(asked) == [b"accept"]
-    assert got == [b"<head>" + OneStepBack.SCRIPT + b"<script src=a></script>"]
+    assert list(asked) == [b"accept"] and got == [b"<head>" + OneStepBack.SCRIPT + b"<script src=a></script>"]
 
 
 @pytest.mark.parametrize("path", ["/media/run.zip", "/media/run"])
@@ -173,8 +173,7 @@ def put(app, session, file):
 
 def test_session_stores_four_largest_files_without_limiting_others(kept):
     app = behind(kept)
-    statuses = [asyncio.run(put(app, "one", number))[0] for number in range(6)]
-    assert statuses == [204, 204, 204, 204, 413, 413]
+    assert [asyncio.run(put(app, "one", number))[0] for number in range(6)] == [204, 204, 204, 204, 413, 413]
     assert b"close it and open the page again" in asyncio.run(put(app, "one", 9))[1]
     assert asyncio.run(put(app, "two", 0))[0] == 204
     kept.remove_file("one", "0")
@@ -187,14 +186,12 @@ def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
     async def many():
         return [status for status, _ in await asyncio.gather(*(put(app, "one", number) for number in range(9)))]
 
-    assert sorted(asyncio.run(many())) == [204] * 4 + [413] * 5
-    assert not app.coming
+    assert sorted(asyncio.run(many())) == [204] * 4 + [413] * 5 and not app.coming
 
 
 def test_number_of_small_files_is_limited(kept):
     app = behind(kept, size=1)
-    statuses = [asyncio.run(put(app, "one", number))[0] for number in range(45)]
-    assert statuses == [204] * 40 + [413] * 5
+    assert [asyncio.run(put(app, "one", number))[0] for number in range(45)] == [204] * 40 + [413] * 5
 
 
 HIDDEN = ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/")
@@ -247,8 +244,7 @@ def test_page_of_another_local_server_cannot_control_ours(origin, host, taken):
     ],
 )
 def test_only_a_server_without_other_names_is_local(monkeypatch, address, names, local):
-    options = {"server.address": address, "server.allowedHosts": names}
-    monkeypatch.setattr(access.st, "get_option", options.__getitem__)
+    monkeypatch.setattr(access.st, "get_option", {"server.address": address, "server.allowedHosts": names}.__getitem__)
     assert access.is_local() is local
 
 
@@ -257,8 +253,7 @@ def test_typed_setting_cannot_name_files_of_the_server(monkeypatch, typed):
     monkeypatch.setattr(access, "is_local", lambda: False)
     refused = {"data.name": "no data set, file or folder here is called", "text.lexicon": "; choose vader"}
     for name, said in {**refused, "data.examples": "; write counter-examples"}.items():
-        with pytest.raises(DataError, match=f"{name}.*{said}"):
-            access.refuse_foreign({name: typed})
+        check_raises(DataError, f"{name}.*{said}", access.refuse_foreign, {name: typed})
     access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc", "data.examples": "counter-examples"})
 
 
@@ -289,8 +284,7 @@ def test_link_to_the_data_folder_reaches_no_other_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(access, "is_local", lambda: False)
     access.refuse_foreign({"data.name": str(inside / "own")})
     for path in (inside / "way-out", inside / ".." / "private"):
-        with pytest.raises(DataError):
-            access.refuse_foreign({"data.name": str(path)})
+        check_raises(DataError, None, access.refuse_foreign, {"data.name": str(path)})
 
 
 @pytest.mark.slow

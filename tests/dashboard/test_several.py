@@ -48,8 +48,7 @@ def test_performance_page_is_about_one_label_and_its_threshold(app, runs):
     shown = words(app)
     assert "Per label" in shown and "not loud predicted as loud" in shown
     assert "Accuracy is not defined: a sentence may have several labels" in shown
-    assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
-    assert app.slider(key="limit").value == 0.5
+    assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown and app.slider(key="limit").value == 0.5
     record = RunStore(runs).read("several")
     app.segmented_control(key="thresholds").set_value("tuned").run()
     tuned = record.results["tuned"]["thresholds"]["loud"]
@@ -113,5 +112,4 @@ def test_flip_pin_and_template_are_about_one_label(app, runs):
     assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
     now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
     gap = now["probabilities"]["late"] - before["probabilities"]["late"]
-    assert f"pinned: +{gap:.3f}" in words(app)
-    assert "Reach of negation" in words(app)
+    assert f"pinned: +{gap:.3f}" in words(app) and "Reach of negation" in words(app)

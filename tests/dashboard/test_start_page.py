@@ -40,8 +40,7 @@ def test_it_shows_the_quiz_of_the_run_and_links_that_keep_it(app, starters):
     classes = data["classes"]
     for each, question in zip(data["questions"], questions, strict=True):
         assert (classes[each["label"]], classes[each["predicted"]]) == (question.label, question.predicted)
-        assert each["scores"] == [list(column) for column in question.scores]
-        assert "kind" not in each
+        assert each["scores"] == [list(column) for column in question.scores] and "kind" not in each
     assert (data["model"], data["order"], data["ends"]) == ("ndt-01-n3", [0, 1], {"minus": 0, "plus": 1})
     assert data["ask"] == "Is the writer positive or negative?"
     assert data["accuracy"] == "On its own test set this model gets 97 of 100 right."
@@ -98,16 +97,14 @@ def test_a_run_on_pairs_says_why_it_cannot_answer(app, paired, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(paired.folder))
     told = start(app, run="both")
     assert told["state"]["title"] == "both cannot answer here"
-    assert told["state"]["text"] == "It reads two texts at a time."
-    assert told["questions"] == []
+    assert told["state"]["text"] == "It reads two texts at a time." and told["questions"] == []
 
 
 def test_a_run_without_short_sentences_lets_people_write_their_own(app, runs):
     copied(runs, "bare", run="bare")
     shutil.rmtree(runs / "bare" / "evaluation")
     data = start(app, run="bare")
-    assert data["questions"] == [] and data["state"] is None
-    assert data["note"].endswith("Write one yourself.")
+    assert data["questions"] == [] and data["state"] is None and data["note"].endswith("Write one yourself.")
 
 
 def test_a_typed_sentence_is_answered_and_refused_in_a_sentence(app, starters):
@@ -125,8 +122,7 @@ def test_a_typed_sentence_is_answered_and_refused_in_a_sentence(app, starters):
 def test_saved_sentences_are_counted_where_the_run_has_their_class(app, runs):
     for text, label in (("one", "positive"), ("two", "negative"), ("three", "joy")):
         keep_example(runs, text, label)
-    assert start(app, run="finished")["saved"] == 2
-    assert len(read_examples(runs)) == 3
+    assert start(app, run="finished")["saved"] == 2 and len(read_examples(runs)) == 3
 
 
 @pytest.mark.parametrize(

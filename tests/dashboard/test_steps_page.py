@@ -42,8 +42,7 @@ def test_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
 def test_baseline_has_a_short_version_without_layers(app, runs):
     data = shown(app, run="baseline", text="a good film", stage="softmax")
     assert [stage["key"] for stage in data["stages"]] == ["tokens", "weights", "logits", "probabilities"]
-    assert data["at"] == "tokens" and data["place"] == "no attention"
-    assert not app.get("button_group")
+    assert data["at"] == "tokens" and data["place"] == "no attention" and not app.get("button_group")
 
 
 def test_text_without_words_has_a_next_step(app, runs):
@@ -58,8 +57,7 @@ def test_too_long_text_is_reported(app, runs, monkeypatch):
 
 
 def test_edits_of_the_link_change_the_steps_and_can_be_reset(app, runs):
-    link = {"run": "finished", "text": "a good film"}
-    data = shown(app, **link, stage="probabilities", edit="h1.2,l2c1:0.5")
+    data = shown(app, run="finished", text="a good film", stage="probabilities", edit="h1.2,l2c1:0.5")
     found = api.steps("finished", "a good film", edit="h1.2,l2c1:0.5", store=RunStore(runs))
     cells = data["stages"][-1]["matrices"][-1]["cells"]
     assert cells[0] == pytest.approx(found["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)
@@ -94,8 +92,7 @@ def test_each_word_has_its_effect_by_each_method(app, runs):
         f"Integrated gradients: completeness error {signed(complete.error, 3)} after {complete.steps} steps, "
         "baseline: zero word vectors with positions kept."
     ]
-    most = found.most
-    needed = found.by["deletion"].words[most.needed].word
+    needed = found.by["deletion"].words[found.most.needed].word
     assert f"“{needed}”" in markup(app) and "Attention against effect" in markup(app)
 
 

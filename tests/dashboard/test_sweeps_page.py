@@ -25,8 +25,7 @@ def planned(store, table, runs) -> Plan:
     """A sweep of two models and two seeds: three runs are finished and one has failed."""
     plan = sweep.save(store, Plan("study", ("ndt-01-n3", "tfidf-logreg"), (str(table),), seeds=(0, 1)))
     for member in list_members(plan):
-        source = "finished" if member.cell.model == "ndt-01-n3" else "baseline"
-        shutil.copytree(runs / source, runs / member.run)
+        shutil.copytree(runs / ("finished" if member.cell.model == "ndt-01-n3" else "baseline"), runs / member.run)
         store.update(member.run, parent="study", status="done")
     store.update(list_members(plan)[2].run, status="failed", reason="<b>no</b> memory")
     return plan
@@ -99,21 +98,18 @@ def test_link_shows_a_sweep_table_with_its_baseline_and_can_continue_it(page, pl
     monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: driven.append(name))
     app = page(sweep="study")
     shown = words(app)
-    assert (
-        "3 of 4 runs are done" in shown and "· 1 failed" in shown and "3 done" not in shown and "Example: " not in shown
-    )
+    assert "3 of 4 runs are done" in shown and "· 1 failed" in shown
+    assert "3 done" not in shown and "Example: " not in shown
     assert "&lt;b&gt;no&lt;/b&gt; memory" in shown and "<b>no</b>" not in shown
     table = app.dataframe[0].value
     assert list(table["cell"]) == ["ndt-01-n3", "tfidf-logreg"] and list(table["runs"]) == ["1 of 2", "2 of 2"]
-    assert (table["TF-IDF"] != "").all()
-    assert app.button(key="sweep-go-on").label == "Resume"
+    assert (table["TF-IDF"] != "").all() and app.button(key="sweep-go-on").label == "Resume"
     press(app, "sweep-go-on")
     assert driven == ["study"]
 
 
 def test_metric_and_baseline_are_read_from_the_link(page, planned):
-    app = page(sweep="study", metric="F1, macro", baseline="tfidf-logreg")
-    table = app.dataframe[0].value
+    table = page(sweep="study", metric="F1, macro", baseline="tfidf-logreg").dataframe[0].value
     assert "F1, macro" in table and "to baseline" in table and table["to baseline"].iloc[1] == ""
     assert table["to baseline"].iloc[0] != ""
 

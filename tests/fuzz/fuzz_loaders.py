@@ -73,8 +73,7 @@ def make_loaders(random: random.Random, folder: Path) -> Callable[[], object]:
     path.write_bytes(data)
     reading = {name: random.choice(values) if random.random() < 0.05 else "" for name, values in READ_AS.items()}
     (folder / "reading.json").write_text(json.dumps(reading))
-    way = random.choices((_here, _both, _loaded), (16, 2, 2))[0]
-    return functools.partial(way, path, reading)
+    return functools.partial(random.choices((_here, _both, _loaded), (16, 2, 2))[0], path, reading)
 
 
 def _here(path: Path, reading: dict[str, str]) -> None:

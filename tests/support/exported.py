@@ -57,8 +57,7 @@ def draw_run(starters, model: ModelConfig, **text) -> LoadedRun:
 
 def small(preset: str, **changes) -> ModelConfig:
     """Return a preset's model with small widths."""
-    sizes = {"width": 32, "layers": 2, "ff_width": 24}
-    return dataclasses.replace(PRESETS[preset].model, **{**sizes, **changes})
+    return dataclasses.replace(PRESETS[preset].model, **{"width": 32, "layers": 2, "ff_width": 24, **changes})
 
 
 def keep_weights(run: LoadedRun, folder) -> LoadedRun:

@@ -24,8 +24,7 @@ def sentences(count: int, seed: int = 0) -> list[list[tuple[str, str]]]:
         words: list[tuple[str, str]] = []
         for part in chance.choice(PATTERNS).split():
             if part == "{person}":
-                names = [chance.choice(FIRST), *([chance.choice(LAST)] if chance.random() < 0.5 else [])]
-                words += _span(names, "PER")
+                words += _span([chance.choice(FIRST), *([chance.choice(LAST)] if chance.random() < 0.5 else [])], "PER")
             elif part == "{place}":
                 words += _span([*(["Old"] if chance.random() < 0.3 else []), chance.choice(PLACES)], "LOC")
             else:

@@ -7,9 +7,11 @@ from typing import Any, NoReturn
 
 import pytest
 
+Errors = type[BaseException] | tuple[type[BaseException], ...]
 
-def check_raises(error: type[BaseException], match: str, call: Callable[..., object], *args: Any, **how: Any) -> None:
-    """Assert that a call raises an error whose message matches a pattern."""
+
+def check_raises(error: Errors, match: str | None, call: Callable[..., object], *args: Any, **how: Any) -> None:
+    """Assert that a call raises an error, and with `match` that its message matches this pattern."""
     with pytest.raises(error, match=match):
         call(*args, **how)
 

@@ -10,8 +10,7 @@ LABELS = ("late", "loud", "warm")
 
 def several_labels_file(path: Path, rows: int = 120) -> Path:
     """A CSV with labels separated by semicolons; 1/8 of the `rows` has an empty cell."""
-    lines = ["text,labels", *(f"{text},{';'.join(own)}" for text, own in _remarks(rows))]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(["text,labels", *(f"{text},{';'.join(own)}" for text, own in _remarks(rows))]) + "\n")
     return path
 
 

@@ -196,8 +196,7 @@ def _class_labels(path: Path) -> None:
     numbers = [["bad", "good"].index(label) for label in labels()]
     feature = {"names": ["bad", "good"], "_type": "ClassLabel"}
     kept = json.dumps({"info": {"features": {"text": {"dtype": "string"}, "label": feature}}})
-    table = pa.table({"text": texts(), "label": numbers})
-    pq.write_table(table.replace_schema_metadata({"huggingface": kept}), path)
+    pq.write_table(pa.table({"text": texts(), "label": numbers}).replace_schema_metadata({"huggingface": kept}), path)
 
 
 _ACCEPTED = [

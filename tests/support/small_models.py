@@ -28,8 +28,7 @@ def small(config: ModelConfig) -> ModelConfig:
 
 def example(lengths: tuple[int, ...] = (9, 5, 1, 2, 0), dtype: torch.dtype = torch.float64) -> Batch:
     """Texts of these lengths with tags and polarities."""
-    longest = max(lengths)
-    keep = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    keep = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     ids = torch.randint(2, VOCABULARY, keep.shape, generator=torch.Generator().manual_seed(1)) * keep
     raw = torch.stack([(ids * k + k).double().sin() for k in (1, 2, 3)], -1)
     polarity = torch.where(keep[..., None], raw.mul(2).softmax(-1), 1 / 3).to(dtype)

@@ -88,8 +88,7 @@ def read_values(preset: str, words: str = "not a bad film", **attention: Any):
     config = PRESETS[preset].model
     config = small(dataclasses.replace(config, attention=dataclasses.replace(config.attention, **attention)))
     tagger, lexicon = "en" if config.needs_tags else "none", "vader" if config.needs_lexicon else ""
-    text = TextConfig(min_freq=1, tagger=tagger, lexicon=lexicon)
-    tokenizer = fit_tokenizer(["not a bad film"] * 3, text)
+    tokenizer = fit_tokenizer(["not a bad film"] * 3, TextConfig(min_freq=1, tagger=tagger, lexicon=lexicon))
     if config.attention.lexicons > 1:
         ask_two(tokenizer)
     model = make(config, torch.float32)

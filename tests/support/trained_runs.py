@@ -57,8 +57,7 @@ def train_runs(folder: Path, **runs: tuple[Path, str, dict[str, Any]]) -> RunSto
 def train_reviews(folder: Path, table: Path) -> Path:
     """Train `finished` (two layers, three components) and `baseline`, and copy a `damaged` run."""
     plain = {name: value for name, value in TINY.items() if not name.startswith("model.")}
-    runs = {"finished": (table, "ndt-01-n3", TINY), "baseline": (table, "tfidf-logreg", plain)}
-    store = train_runs(folder, **runs)
+    store = train_runs(folder, finished=(table, "ndt-01-n3", TINY), baseline=(table, "tfidf-logreg", plain))
     shutil.copytree(store.folder / "finished", store.folder / "damaged")
     (store.folder / "damaged" / "run.json").write_text('{"schema": 1, "status"')
     return store.folder

@@ -48,8 +48,7 @@ def test_train_reports_metrics_and_lambda_and_evaluate_finds_the_cheapest_thresh
     for split in ("validation", "test"):
         low, high = trained["intervals"][split]["accuracy"]
         assert 0.9 <= trained["metrics"][split]["accuracy"] and low <= trained["metrics"][split]["accuracy"] <= high
-    assert np.shape(trained["lambda"]) == (2, 1)
-    assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
+    assert np.shape(trained["lambda"]) == (2, 1) and 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
     found = cli.json("evaluate", "first", "--cost", "positive=5")["costs"]["positive"]
     assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
     assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
@@ -164,8 +163,7 @@ def test_predict_guesses_the_text_column_and_joins_predictions_to_the_file(cli, 
     for name in ("out.csv", "out.jsonl", "out.parquet"):
         code, out, err = cli("predict", "first", "--data", "mine.csv", "--to", name, "--json")
         told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
-        found = json.loads(out)
-        assert found == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
+        assert json.loads(out) == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
         read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
         frame = read[name.split(".")[1]](place / name)
         assert frame[["id", "review", "predicted"]].to_dict("records") == rows
@@ -218,8 +216,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
     peaks = (line.split()[1:] for line in done.stdout.splitlines() if line.startswith("peaks"))
     before, after = (1024 * sum(map(int, each)) for each in peaks)
-    assert sum(1 for _ in (place / "said-40000.csv").open()) == 40_001
-    assert after - before < 12e6
+    assert sum(1 for _ in (place / "said-40000.csv").open()) == 40_001 and after - before < 12e6
 
 
 HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
@@ -344,8 +341,7 @@ def test_inspect_shows_pieces_of_unknown_words(cli, trained, tmp_path):
     small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
     cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
     asked = "inspect", "spelling", "so qqzz"
-    shown = cli.json(*asked)
-    assert shown["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
+    assert cli.json(*asked)["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
     assert "qqzz is not in the vocabulary, its pieces: <qq qqz qzz" in cli(*asked)[1]
 
 
@@ -469,8 +465,7 @@ def test_pretrained_encoder_can_start_another_training(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
     fast = ("--set", "training.epochs=1", "--set", "training.threads=1")
     pretraining = ("pretrain", "--data", "built-in", "--limit", 100, "--name", "general", "--no-texts")
-    first = cli.json(*pretraining, *small, *fast)
-    shown = cli.json("runs", "show", "general")
+    first, shown = cli.json(*pretraining, *small, *fast), cli.json("runs", "show", "general")
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
     own = ("train", "--data", "reviews.csv", "--from", "general", "--model", "ndt-01-n2", "--name", "special")

@@ -38,8 +38,7 @@ def place(tmp_path_factory):
 def test_errors_have_labels_and_predictions_and_an_empty_selection_has_zeros(cli):
     lines = cli.lines("errors", "three")
     assert lines[0] == "three on built-in, test: 3 errors, 7.5 % (2.6 to 19.9 %)."
-    assert lines[1] == "3 of 40 sentences: wrong."
-    assert lines[3].endswith("bad good 0.900 0.800 text 0")
+    assert lines[1] == "3 of 40 sentences: wrong." and lines[3].endswith("bad good 0.900 0.800 text 0")
     found = cli.json("errors", "none")
     assert found["said"] == "All 40 sentences are right." and found["rows"] == []
     assert found["selected"] == {"n": 0, "wrong": 0, "rate": 0.0, "interval": [0.0, 1.0], "share": 0.0}
@@ -64,8 +63,7 @@ def test_old_filter_names_select_the_same_rows(cli):
 def test_json_and_csv_have_the_same_rows(cli, place):
     found = cli.json("errors", "three", "--where", "wrong", "--where", "true=good", "--csv", "x.csv")
     whole = {"n": 1, "wrong": 1, "rate": 1.0, "interval": [pytest.approx(0.2065, abs=1e-4), 1.0], "share": 0.025}
-    assert found["selected"] == whole
-    assert found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
+    assert found["selected"] == whole and found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
     written = pd.read_csv(place / "x.csv")
     assert written["id"].tolist() == ["t-1"] and written["note"].tolist() == ["'=1+1"]
     assert written["key"].tolist() == [found["rows"][0]["key"]]

@@ -115,8 +115,7 @@ def test_missing_library_is_reported(monkeypatch):
 
     monkeypatch.setattr(importlib.metadata, "version", without)
     result = api.doctor()
-    assert result["versions"]["umap-learn"] is None
-    assert result["problems"] == [f"umap-learn is not installed: {AGAIN}"]
+    assert result["versions"]["umap-learn"] is None and result["problems"] == [f"umap-learn is not installed: {AGAIN}"]
 
 
 SCRIPT = Path("app.py")
@@ -133,11 +132,9 @@ def test_link_names_are_allowed_and_all_addresses_are_no_wildcard(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "Teacher-PC")
     hosts = list_allowed_hosts("0.0.0.0", ["class.example.org"])
     assert {"localhost", "127.0.0.1", "teacher-pc", "class.example.org"} <= set(hosts)
-    assert "*" not in hosts and "0.0.0.0" not in hosts
-    assert len(hosts) == len(set(hosts))
+    assert "*" not in hosts and "0.0.0.0" not in hosts and len(hosts) == len(set(hosts))
     command = build_command(SCRIPT, 8501, "192.0.2.7", [], browser=False)
-    assert "--server.allowedHosts=192.0.2.7" in command
-    assert "--server.allowedHosts=localhost" in command
+    assert "--server.allowedHosts=192.0.2.7" in command and "--server.allowedHosts=localhost" in command
     command = build_command(SCRIPT, 8501, "127.0.0.1", ["class.example.org"], browser=False)
     assert "--server.allowedHosts=class.example.org" in command
 
@@ -173,8 +170,7 @@ def test_signal_to_the_command_ends_the_server(number):
     (child,) = psutil.Process(command.pid).children()
     time.sleep(0.2)  # the signal handlers are set just after the child starts
     os.kill(command.pid, number)
-    assert command.wait(20) == 128 + signal.SIGTERM
-    assert not child.is_running()
+    assert command.wait(20) == 128 + signal.SIGTERM and not child.is_running()
 
 
 @pytest.mark.slow

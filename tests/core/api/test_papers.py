@@ -7,6 +7,7 @@ import re
 import shutil
 
 import pytest
+from refused import check_raises
 from typer.testing import CliRunner
 
 from core.api import public as sentiscope
@@ -38,8 +39,7 @@ def test_all_tables_are_printed_in_every_format_without_training(paper, monkeypa
     assert list(found) == ["paper", "tables"] and found["paper"] == paper
     rows = [row for table in found["tables"] for row in table["rows"]]
     keys = {"row", "metric", "reported", "ours", "sd", "n", "difference", "interval", "baseline", "verdict", "reason"}
-    assert all(keys <= set(row) for row in rows)
-    assert found == sentiscope.reproduce(paper)
+    assert all(keys <= set(row) for row in rows) and found == sentiscope.reproduce(paper)
     listed = list(csv.DictReader(io.StringIO(run(paper, "--format", "csv"))))
     assert [row["verdict"] for row in listed] == [row["verdict"] for row in rows]
     text, markdown, latex = (run(paper, "--format", form) for form in ("text", "markdown", "latex"))
@@ -57,14 +57,10 @@ def test_old_keys_of_papers_are_understood():
 def test_wrong_choices_are_refused():
     with pytest.raises(InputError, match="--format 'pdf': one of text, csv, markdown, latex"):
         sentiscope.reproduce("ndt", format="pdf")
-    with pytest.raises(InputError, match="--scale 'large': one of small, paper"):
-        sentiscope.reproduce("ndt", scale="large")
-    with pytest.raises(InputError, match="ndt has no table 'XII'"):
-        sentiscope.reproduce("ndt", "XII")
-    with pytest.raises(InputError, match="no paper is called 'nope'"):
-        sentiscope.reproduce("nope")
-    with pytest.raises(InputError, match="--seeds 0: at least 1"):
-        sentiscope.reproduce("ndt", seeds=0)
+    check_raises(InputError, "--scale 'large': one of small, paper", sentiscope.reproduce, "ndt", scale="large")
+    check_raises(InputError, "ndt has no table 'XII'", sentiscope.reproduce, "ndt", "XII")
+    check_raises(InputError, "no paper is called 'nope'", sentiscope.reproduce, "nope")
+    check_raises(InputError, "--seeds 0: at least 1", sentiscope.reproduce, "ndt", seeds=0)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +78,7 @@ def test_damaged_results_are_refused_in_a_sentence(files, said, tmp_path):
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(InputError, match=re.escape(said)):
-        sentiscope.reproduce("ndt", "VII", results=tmp_path)
+    check_raises(InputError, re.escape(said), sentiscope.reproduce, "ndt", "VII", results=tmp_path)
 
 
 def test_results_without_their_labels_are_refused(tmp_path):
@@ -95,8 +90,7 @@ def test_results_without_their_labels_are_refused(tmp_path):
 def test_dry_run_lists_cells_with_hours_and_needs(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     found = sentiscope.reproduce("ndt", "VII", dry_run=True, results=tmp_path)
-    assert len(found["cells"]) == 2 + 14 * 3
-    assert found["hours"] == pytest.approx((2 * 60 + 42 * 50) / 3600)
+    assert len(found["cells"]) == 2 + 14 * 3 and found["hours"] == pytest.approx((2 * 60 + 42 * 50) / 3600)
     assert {cell["needs"] for cell in found["cells"]} == {"twitter_financial"}
     assert sentiscope.reproduce("ndt", "VII", dry_run=True)["cells"] == []
     assert len(sentiscope.reproduce("ndt", "VII", dry_run=True, seeds=5, models=["vanilla"])["cells"]) == 2
@@ -124,8 +118,7 @@ def test_a_cell_trains_and_a_failed_one_is_kept(tmp_path):
         TrainingCell("g", "built-in", "vanilla", {**settings, "model.heads_of_none": 1}, 0, "vanilla", 1.0),
     ]
     told = []
-    assert train_cells(cells, tmp_path, lambda what, share: told.append(share)) == 1
-    assert told == [0.5, 1.0]
+    assert train_cells(cells, tmp_path, lambda what, share: told.append(share)) == 1 and told == [0.5, 1.0]
     good, bad = read_lines([tmp_path], "g").values()
     assert good["model"] == "tfidf-logreg" and "heads_of_none" in bad["failed"]
     assert read_labels([tmp_path])[good["test"]]["n"] == 3202 and 0.5 < good["metrics"]["test"]["accuracy"] < 1

@@ -16,8 +16,7 @@ def test_lines_cells_and_columns_are_printed_literally(capsys, text):
     say(f"before {text}", head=f"head {text} ")
     tabulate([{"what": text, text: "x"}], ("what", text))
     line, header, row = capsys.readouterr().out.splitlines()
-    assert line == f"head {text} before {text}"
-    assert header.split() == ["what", *text.split()]
+    assert line == f"head {text} before {text}" and header.split() == ["what", *text.split()]
     assert row.split() == [*text.split(), "x"]
 
 

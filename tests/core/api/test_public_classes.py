@@ -36,8 +36,7 @@ def test_train_reads_a_file_and_returns_the_run(table, capsys):
 def test_training_progress_is_reported_and_settings_override_a_length(table, capsys):
     heard = []
     made = train(str(table), "tfidf-logreg", name="words", on_event=lambda event: heard.append(event["kind"]))
-    assert heard[0] == "queued" and "evaluation" in heard
-    assert capsys.readouterr() == ("", "")
+    assert heard[0] == "queued" and "evaluation" in heard and capsys.readouterr() == ("", "")
     check_raises(InputError, "nothing to resume", made.resume)
     made = train(str(table), "tfidf-logreg", length="short", limit=40, seed=3, name="cut")
     config = made.config

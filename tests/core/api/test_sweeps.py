@@ -60,8 +60,7 @@ def test_finished_sweep_is_shown_by_sweep_list_and_show(done, cli, place):
     assert (place / "runs" / "study-0001-s0-vanilla" / "run.json").stat().st_mtime_ns == before
     (row,) = cli.json("sweeps", "list")["sweeps"]
     assert (row["sweep"], row["done"], row["driven"]) == ("study", 2, False)
-    shown = cli.json("sweeps", "show", "study", "--metric", "loss")
-    assert [metric["name"] for metric in shown["metrics"]] == ["loss"]
+    assert [metric["name"] for metric in cli.json("sweeps", "show", "study", "--metric", "loss")["metrics"]] == ["loss"]
     assert "ndt-01-n2" in cli("sweeps", "show", "study")[1]
 
 
@@ -82,5 +81,4 @@ def test_impossible_requests_give_an_error_sentence(done, cli, arguments, words)
 
 def test_removed_sweep_removes_its_runs(done, cli, place):
     assert cli.json("sweeps", "rm", "study") == {"sweep": "study", "removed": True, "runs": 2}
-    assert cli.json("sweeps", "list") == {"sweeps": []}
-    assert cli.json("runs", "list") == {"runs": []}
+    assert cli.json("sweeps", "list") == {"sweeps": []} and cli.json("runs", "list") == {"runs": []}

@@ -20,6 +20,5 @@ def _starters(monkeypatch):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_command_prints_question_table_and_finding(cli, name):
     found, lines = sentiscope.theory(name), cli.lines("theory", name)
-    assert lines[0] == found["question"] == QUESTIONS[name]
-    assert " ".join(lines).endswith(found["finding"])
+    assert lines[0] == found["question"] == QUESTIONS[name] and " ".join(lines).endswith(found["finding"])
     assert cli.json("theory", name)["finding"] == found["finding"]

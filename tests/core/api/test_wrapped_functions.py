@@ -105,8 +105,7 @@ def test_a_saved_function_is_a_run_without_weights(model, pipeline, films):
     ],
 )
 def test_a_function_that_returns_no_probabilities_is_refused(machine, answer, said):
-    with pytest.raises(InputError, match=said):
-        wrap(lambda texts: answer, CLASSES).predict([TEXT])
+    check_raises(InputError, said, wrap(lambda texts: answer, CLASSES).predict, [TEXT])
 
 
 def test_what_needs_the_inside_of_a_model_says_so(model):

@@ -21,8 +21,7 @@ KINDS = {"religion", "sexuality", "gender", "nationality", "ethnicity", "age", "
 def judge(is_positive):
     """Judge a run that answers positive where `is_positive` holds for the text."""
     suite = groups.load_group_suite()
-    rows = [[0.1, 0.9] if is_positive(text) else [0.8, 0.2] for text in suite.texts]
-    return judge_cases("mine", suite, SIDES, rows)
+    return judge_cases("mine", suite, SIDES, [[0.1, 0.9] if is_positive(text) else [0.8, 0.2] for text in suite.texts])
 
 
 def test_terms_and_templates_are_many_and_differ():

@@ -37,8 +37,7 @@ def test_fully_dependent_sentences_count_as_one():
     alone = count_failures([(str(number), number > 2) for number in range(9)])
     assert alone.compute_effective_n(1.0) == pytest.approx(9), "a sentence each is independent"
     found = count_failures([("a", None), ("a", False), ("b", True)])
-    assert (found.n, found.total) == (2, 1)
-    assert count_failures([("a", None)]).compute_interval(0.0) == (0.0, 1.0)
+    assert (found.n, found.total) == (2, 1) and count_failures([("a", None)]).compute_interval(0.0) == (0.0, 1.0)
 
 
 def test_agreement_equals_the_analysis_of_variance_within_capabilities():
@@ -63,8 +62,7 @@ def test_intervals_have_their_coverage_for_different_templates():
     random, held = np.random.default_rng(0), []
     for _ in range(800):
         counts = random.binomial(4, random.beta(0.6, 1.4, 20))
-        pairs = [pair for number, failed in enumerate(counts) for pair in marks(failed, 4, str(number))]
-        found = count_failures(pairs)
+        found = count_failures([pair for number, failed in enumerate(counts) for pair in marks(failed, 4, str(number))])
         low, high = found.compute_interval(estimate_agreement([found]))
         held.append(low <= 0.3 <= high)
     assert 0.93 < np.mean(held) < 0.975
@@ -114,9 +112,7 @@ def make_result(name, suite, failed):
     """Return a run that fails the first `failed` cases of each test."""
     wrong = {case.texts[0] for test, most in zip(suite.tests, failed, strict=True) for case in test.cases[:most]}
     sides = {"bad": "negative", "good": "positive"}
-    return judge_cases(
-        name, suite, sides, np.array([[0.9, 0.1] if text in wrong else [0.1, 0.9] for text in suite.texts])
-    )
+    return judge_cases(name, suite, sides, np.array([[0.9, 0.1] if x in wrong else [0.1, 0.9] for x in suite.texts]))
 
 
 def test_holm_finds_what_bonferroni_finds_and_more():

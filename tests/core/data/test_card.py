@@ -27,8 +27,7 @@ def test_the_card_is_plain_json_with_all_statistics(dataset):
     card = build_card(dataset, TextConfig(min_freq=1, max_length=4))
     assert json.loads(json.dumps(card)) == card
     assert (card["name"], card["language"], card["notes"], card["classes"]) == ("d", "en", ["one note"], ["neg", "pos"])
-    assert card["yardstick"] is None
-    assert card["splits"]["train"]["rows"] == 18
+    assert card["yardstick"] is None and card["splits"]["train"]["rows"] == 18
     assert card["splits"]["train"]["classes"]["neg"] == {"rows": 8, "share": 8 / 18}
     assert card["splits"]["test"]["phenomena"] == {"plain": 3, "new": 1}
     assert "phenomena" not in card["splits"]["train"]
@@ -37,16 +36,14 @@ def test_the_card_is_plain_json_with_all_statistics(dataset):
     assert card["splits"]["test"]["tokens"]["unknown_share"] == 1 / 7
     tokens = card["splits"]["train"]["tokens"]
     assert tokens["longest"] == 6 and tokens["mean"] == pytest.approx((17 * 2 + 6) / 18)
-    assert tokens["quantiles"]["0.5"] == 2
-    assert sum(tokens["histogram"]["rows"]) == 18
+    assert tokens["quantiles"]["0.5"] == 2 and sum(tokens["histogram"]["rows"]) == 18
     assert len(tokens["histogram"]["edges"]) == len(tokens["histogram"]["rows"]) + 1
     assert tokens["cut_texts_share"] == 1 / 18 and tokens["cut_tokens_share"] == 2 / 40
 
 
 def test_duplicates_within_and_across_splits_and_phrases_are_counted(dataset):
     found = count_duplicates(dataset.splits, TextConfig())
-    assert found["within"] == {"train": 15, "test": 0}
-    assert found["conflicting"] == 1
+    assert found["within"] == {"train": 15, "test": 0} and found["conflicting"] == 1
     assert found["from_train"] == {"test": {"rows": 1, "share": 0.25, "phrase_share": 0.75}}
     splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
     assert count_duplicates(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3

@@ -30,8 +30,7 @@ def test_encodings_are_detected_and_texts_restored(text, codec, found):
 
 def test_damaged_utf8_stays_utf8_and_lines_in_two_encodings_are_decoded_separately():
     decoded = decode_bytes(("déjà vu " * 60).encode() + b"\xff")
-    assert decoded.encoding == "utf-8" and decoded.damaged == 1
-    assert decoded.text == "déjà vu " * 60 + "\ufffd"
+    assert decoded.encoding == "utf-8" and decoded.damaged == 1 and decoded.text == "déjà vu " * 60 + "\ufffd"
     decoded = decode_bytes(b"text,label\nso\0 good,1\n" + b"so bad,0\n" * 40)
     assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
     lines = [f"Le café numéro {n} était très agréable" for n in range(30)]
@@ -57,27 +56,23 @@ def test_wrong_encodings_are_refused_and_surrogates_joined_or_replaced():
         decode_bytes(KOREAN.encode("cp949"), "utf-8", file="a.csv")
     with pytest.raises(DataError, match="not a text file"):
         decode_bytes(bytes(range(256)) * 20, file="junk.csv")
-    assert replace_surrogates("\ud83d\ude00") == "😀"
-    assert replace_surrogates("a\ud83db") == "a\ufffdb"
+    assert replace_surrogates("\ud83d\ude00") == "😀" and replace_surrogates("a\ud83db") == "a\ufffdb"
     assert replace_surrogates("plain") == "plain"
 
 
 def test_offered_encodings_can_read_the_file_and_leave_out_the_named_one():
     lines = "скучный фильм номер\nхороший день\n" * 30
-    found = decode_bytes(lines.encode("cp1251"))
-    named = decode_bytes(lines.encode("cp1251"), "koi8-r")
+    found, named = decode_bytes(lines.encode("cp1251")), decode_bytes(lines.encode("cp1251"), "koi8-r")
     assert named.named and not found.named and named.others[0] == found.encoding == "cp1251"
     assert "koi8-r" not in named.others
-    assert (
-        decode_bytes("schön\n".encode(), "cp1252").others == ("utf-8",) and not decode_bytes(b"plain", "cp1252").others
-    )
-    texts = {
+    assert decode_bytes("schön\n".encode(), "cp1252").others == ("utf-8",)
+    assert not decode_bytes(b"plain", "cp1252").others
+    for encoding, words in {
         "cp1251": "Ужасно долго ждали",
         "gbk": "服务太差了不会再来",
         "koi8-r": "Очень вкусно",
         "big5": "服務太差了不會再來",
-    }
-    for encoding, words in texts.items():
+    }.items():
         data = "".join(f"{words} {n},{n % 2}\n" for n in range(8)).encode(encoding)
         found = decode_bytes(data)
         assert found.others and all(decode_bytes(data, each).text for each in found.others)

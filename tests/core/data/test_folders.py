@@ -209,8 +209,7 @@ def test_archives_with_a_file_per_class_are_read_like_folders(tmp_path):
         members = {names.format(name): "\n".join(lines) for name, lines in texts.items()}
         (tmp_path / "a.zip").write_bytes(zip_of({**members, "in/README.md" if "/" in names else "README.md": "so"}))
         found = read_file(tmp_path / "a.zip")
-        assert found.report.classes == {"bad": 20, "good": 20}
-        assert found.notes[0].startswith("one class per file: ")
+        assert found.report.classes == {"bad": 20, "good": 20} and found.notes[0].startswith("one class per file: ")
         assert set(found.rows["text"]) == {*texts["bad"], *texts["good"]}
     (tmp_path / "a.zip").write_bytes(zip_of({f"{name}.txt": "a\tb\n" * 9 for name in ("dev", "test")}))
     with pytest.raises(DataError, match=r"an archive of 2 text files \(`dev.txt`, `test.txt`\); unpack it"):

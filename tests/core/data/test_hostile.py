@@ -81,13 +81,12 @@ def test_encodings_have_aliases(said, codec):
 def test_too_long_cells_are_refused_in_every_format(monkeypatch, tmp_path):
     monkeypatch.setenv(limits.VARIABLE, "characters=100")
     long = "x" * 101
-    files = [
+    for file in [
         write_content(tmp_path / "a.csv", f"text,label\nshort,1\n{long},0\n"),
         write_content(tmp_path / "a.json", json.dumps([{"text": long, "label": 1}])),
         write_content(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{build_cell("A1", long)}</row>'))),
         parquet(tmp_path / "a.parquet", text=[long], label=[1]),
-    ]
-    for file in files:
+    ]:
         check_raises(DataError, rf"^{file.name}.*: (a|the) cell has 101 characters; at most 100 ", inspect_file, file)
 
 
@@ -106,10 +105,8 @@ def test_every_reader_refuses_paths_without_a_file(name, tmp_path, monkeypatch):
     os.mkfifo("pipe")
     (tmp_path / "elsewhere:a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
     for read in (sandbox.inspect_file, sandbox.read_labeled):
-        with pytest.raises(DataError):
-            read(Path(name), {})
-    with pytest.raises(InputError):
-        load_dataset(DataConfig(name=name))
+        check_raises(DataError, None, read, Path(name), {})
+    check_raises(InputError, None, load_dataset, DataConfig(name=name))
 
 
 @pytest.mark.parametrize("encode", [pa.array, lambda words: pa.array(words).dictionary_encode()])

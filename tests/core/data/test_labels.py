@@ -25,8 +25,7 @@ def test_labels_match_classes_ignoring_case_and_are_renamed_merged_and_dropped()
     assert match_words(["Us", "us"], classes=("US", "us", "Us")).numbers == [(2,), (1,)]
     check_raises(UnmatchedLabels, "'uS'", match_words, ["uS"], classes=("US", "us"))
     found = match_words(["1", "2", "3", "4", "1"], {"1": "negative", "2": "Negative", "3": "", "4": "positive"})
-    assert found.numbers == [(0,), (0,), (1,), (0,)]
-    assert found.kept.tolist() == [True, True, False, True, True]
+    assert found.numbers == [(0,), (0,), (1,), (0,)] and found.kept.tolist() == [True, True, False, True, True]
     assert found.dropped == {"3": 1} and found.renamed == {"1": "negative", "2": "negative", "4": "positive"}
     found = match_words([("negative", "noise"), ("noise",), (), ("positive", "negative")], {"noise": ""})
     assert found.numbers == [(0,), (), (0, 1)] and found.kept.tolist() == [True, False, True, True]

@@ -62,8 +62,7 @@ def test_a_single_table_is_cut_80_10_10(tmp_path, kind):
 def test_a_new_split_pools_all_given_splits(tmp_path):
     path = folder(tmp_path, train=60, validation=20, test=20)
     dataset = load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15"))
-    assert sizes(dataset) == {"train": 70, "validation": 15, "test": 15}
-    assert len(set(join_splits(dataset))) == 100
+    assert sizes(dataset) == {"train": 70, "validation": 15, "test": 15} and len(set(join_splits(dataset))) == 100
     other = load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15", seed=1))
     assert set(other.splits["test"]["text"]) != set(dataset.splits["test"]["text"])
     assert load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15")).fingerprint == dataset.fingerprint
@@ -73,8 +72,7 @@ def test_classes_without_training_rows_are_removed_from_other_splits_with_a_note
     path = folder(tmp_path, train=frame(40).replace({"label": {1: 2}}), validation=8, test=frame(9, classes=3))
     (path / "labels.json").write_text(json.dumps({"classes": {"0": "bad", "1": "mixed", "2": "good"}}))
     dataset = load_dataset(DataConfig(name=str(path)))
-    assert dataset.classes == ("bad", "good")
-    assert sizes(dataset) == {"train": 40, "validation": 4, "test": 6}
+    assert dataset.classes == ("bad", "good") and sizes(dataset) == {"train": 40, "validation": 4, "test": 6}
     assert dataset.notes == (
         "validation: 4 rows of class 'mixed' left out, train has none",
         "test: 3 rows of class 'mixed' left out, train has none",
@@ -307,8 +305,7 @@ def test_pair_columns_can_be_set_or_turned_off_but_not_be_one_column(tmp_path):
     assert read_file(path, text="0", pair="1").rows.equals(found.rows)
     path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
     found = read_file(path, text="sentence1", pair="none")
-    assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
-    assert "sentence2" in found.rows
+    assert found.rows["text"].tolist() == [first for first, _, _ in ROWS] and "sentence2" in found.rows
     path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
     check_raises(DataError, "cannot be both texts of a pair", read_file, path, text="sentence1", pair="sentence1")
     with pytest.raises(DataError, match=r"no column 'sentenc2' for data\.pair; did you mean 'sentence2'"):
@@ -322,8 +319,7 @@ def test_duplicate_pairs_have_two_equal_texts():
     train = pd.DataFrame({"text": [join_pair("a", "b"), join_pair("a", "c"), join_pair("a", "b")], "label": [0, 1, 1]})
     test = pd.DataFrame({"text": [join_pair("A", "b"), join_pair("b", "a")], "label": [0, 1]})
     found = count_duplicates({"train": train, "test": test}, compose("vanilla").text)
-    assert found["within"] == {"train": 1, "test": 0}
-    assert found["conflicting"] == 1
+    assert found["within"] == {"train": 1, "test": 0} and found["conflicting"] == 1
     assert found["as_read"]["from_train"]["test"]["rows"] == 1
     assert found["from_train"]["test"]["mirrored"] == 1, "of a and b"
 
@@ -355,8 +351,7 @@ def test_rows_without_a_second_text_are_named_and_escapes_make_no_pair(tmp_path)
     path = write_pairs(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
     with pytest.raises(DataError, match=r"a\.csv, row 5, .*sentence2.*: the second text is missing") as error:
         read_file(path)
-    assert error.value.row == 5
-    assert error.value.field == "sentence2"
+    assert error.value.row == 5 and error.value.field == "sentence2"
     rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
     assert split_pair(read_file(tmp_path / "a.csv").rows["text"][0]) == ("first | rest 0", "second 0")

@@ -216,8 +216,7 @@ def test_learned_texts_are_removed_from_all_splits_but_train(tmp_path, rows, lea
     given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
     splits, beside, notes = drop_learned(given, split(9, 4), [file])
     sizes = {name: len(each) for name, each in splits.items()}
-    assert sizes == {"train": 50, "validation": rows - learned, "test": 30, "extra": 7}
-    assert len(beside) == 5
+    assert sizes == {"train": 50, "validation": rows - learned, "test": 30, "extra": 7} and len(beside) == 5
     assert len(notes) == 1 + bool(learned) and notes[-1].startswith("lineage: 1 row of extra left out")
     assert list(splits["validation"].index) == list(range(rows - learned))
 
@@ -255,8 +254,7 @@ def test_counterexamples_follow_the_training_rows_unless_in_other_splits_or_clas
     assert (train["corpus"] == NAME).sum() == 2 and train["label"].dtype == "int64"
     for split in ("validation", "test"):
         pd.testing.assert_frame_equal(found.splits[split], plain.splits[split])
-    assert found.fingerprint != plain.fingerprint
-    assert f"{NAME}: 2 rows joined train" in found.notes
+    assert found.fingerprint != plain.fingerprint and f"{NAME}: 2 rows joined train" in found.notes
     plain = load_dataset(DataConfig(name=table))
     judged = plain.splits["test"]["text"][0], plain.splits["validation"]["text"][0].upper()
     kept = keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus"))

@@ -88,8 +88,7 @@ def test_excel_with_unnamed_index_column(tmp_path):
     book.save(tmp_path / "val.xlsx")
     file = read_file(tmp_path / "val.xlsx")
     assert (file.report.kind, file.report.text, file.report.label) == ("xlsx", "cleaned", "classes")
-    assert file.classes == ("anger", "fear", "joy")
-    assert count_finding(file.report, "sheets") == [1]
+    assert file.classes == ("anger", "fear", "joy") and count_finding(file.report, "sheets") == [1]
 
 
 @pytest.mark.parametrize("names", [("rt-polarity.neg", "rt-polarity.pos"), ("neg.txt", "pos.txt")])
@@ -189,8 +188,7 @@ def test_repeated_headers_in_a_sheet_are_no_rows(tmp_path):
         book.active.append([text, ("good", "bad")[n % 2]])
     book.save(tmp_path / "a.xlsx")
     report = inspect_file(tmp_path / "a.xlsx")
-    assert report.classes == {"bad": 20, "good": 20}
-    assert count_finding(report, "repeated-header") == [1]
+    assert report.classes == {"bad": 20, "good": 20} and count_finding(report, "repeated-header") == [1]
 
 
 @pytest.mark.parametrize(
@@ -253,8 +251,7 @@ def test_changed_decisions_offer_the_detected_value(tmp_path, what, settings, be
 def test_table_findings_are_reported_once(tmp_path, name, header, form, kind, counts):
     lines = [header, *(form.format(text, n % 2) for n, text in enumerate(texts(30)))]
     report = inspect_file(write(tmp_path / name, "\n".join(lines).lstrip("\n") + "\n"))
-    assert count_finding(report, kind) == counts
-    assert report.rows == 30 and len(report.classes) == 2
+    assert count_finding(report, kind) == counts and report.rows == 30 and len(report.classes) == 2
 
 
 def test_lists_of_null_and_json_after_a_comment_are_refused(tmp_path):

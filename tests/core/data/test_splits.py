@@ -27,8 +27,7 @@ def test_cuts_have_exact_sizes_and_the_class_shares_of_all_rows(labels, seed, da
     if size >= len(classes):
         assert set(labels[order[:size]]) == set(labels)
     first, rest = cut_rows(labels, size, seed)
-    assert len(first) == size
-    assert sorted([*first, *rest]) == list(range(len(labels)))
+    assert len(first) == size and sorted([*first, *rest]) == list(range(len(labels)))
     assert list(first) == sorted(first) and list(rest) == sorted(rest)
     assert set(cut_rows(labels, data.draw(st.integers(0, size)), seed)[0]) <= set(first), (
         "of fewer rows it is a part of it"

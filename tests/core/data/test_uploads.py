@@ -36,8 +36,7 @@ def test_uploads_with_any_name_stay_in_the_folder(tmp_path, name):
 
 def test_long_file_names_keep_their_suffix_and_equal_uploads_are_stored_once(tmp_path):
     name = make_safe_name("x" * 500 + ".parquet")
-    assert name.endswith(".parquet")
-    assert len(name.encode()) <= 80
+    assert name.endswith(".parquet") and len(name.encode()) <= 80
     first, second = keep_file(tmp_path, "a.csv", b"same"), keep_file(tmp_path, "b.csv", b"same")
     assert first == second == tmp_path / "files" / hashlib.sha256(b"same").hexdigest() / "a.csv"
     assert first.read_bytes() == b"same"
@@ -49,8 +48,7 @@ def test_choices_are_restored_unless_their_file_is_gone(tmp_path):
     file = keep_file(tmp_path, "a.csv", b"x")
     config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252", header="no")
     choice = keep_choice(tmp_path, config)
-    assert list_choices(tmp_path) == [choice]
-    assert choice.config == config
+    assert list_choices(tmp_path) == [choice] and choice.config == config
     assert keep_choice(tmp_path, config).id == choice.id
     assert keep_choice(tmp_path, DataConfig(str(file), text="title", label="stars")).id != choice.id
     file.unlink()

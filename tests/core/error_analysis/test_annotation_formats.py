@@ -49,20 +49,16 @@ def test_annotations_come_back_equal(tmp_path, table, codes, name):
     content, before = export(table, codes, name), list_annotations(codes)
     (tmp_path / name).write_bytes(content)
     fresh = Codes(tmp_path / "other", "reviews.csv")
-    assert import_file(fresh, table, tmp_path / name)["rows"] == 3
-    assert list_annotations(fresh) == before
-    assert import_file(codes, table, tmp_path / name)["rows"] == 3
-    assert list_annotations(codes) == before
+    assert import_file(fresh, table, tmp_path / name)["rows"] == 3 and list_annotations(fresh) == before
+    assert import_file(codes, table, tmp_path / name)["rows"] == 3 and list_annotations(codes) == before
 
 
 def test_a_task_has_data_prediction_and_annotations(table, codes):
     tasks = json.loads(export(table, codes, "out.json"))
-    assert [task["data"]["key"] for task in tasks] == table.frame["key"].tolist()
-    assert tasks[2]["data"]["desk"] == "d2"
+    assert [task["data"]["key"] for task in tasks] == table.frame["key"].tolist() and tasks[2]["data"]["desk"] == "d2"
     assert tasks[2]["annotations"] == []
     guess = tasks[0]["predictions"][0]
-    assert guess["model_version"] == "one"
-    assert guess["score"] == table.frame["p_predicted"][0]
+    assert guess["model_version"] == "one" and guess["score"] == table.frame["p_predicted"][0]
     assert guess["result"][0]["value"] == {"choices": [table.frame["predicted"][0]]}
     said = [{each["from_name"]: each["value"] for each in one["result"]} for one in tasks[0]["annotations"]]
     assert said[0] == {"codes": {"choices": ["irony, mild", "label"]}, "author": {"text": ["ann"]}}

@@ -40,8 +40,7 @@ def test_codes_get_the_first_free_digit_in_each_data_set(tmp_path, codes):
     many = Codes(tmp_path, "d")
     assert [many.add_code(f"code {n}").place for n in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
     many.edit_code("code 3", place=0)
-    assert many.add_code("new").place == 4
-    assert [code.name for code in many.list_codes()][-2:] == ["code 3", "code 9"]
+    assert many.add_code("new").place == 4 and [code.name for code in many.list_codes()][-2:] == ["code 3", "code 9"]
     other = Codes(codes.ledger.path.parent, "tweets")
     other.add_code("irony")
     code_rows(other, ["k"], ["irony"])
@@ -180,13 +179,11 @@ def test_code_names_ignore_case(codes):
     codes.give_codes(["b"], ["Irony"], author="ann")
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
     assert codes.read_annotations().match_code(["a", "c"], "Irony").tolist() == [True, False]
-    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1 and codes.read_annotations().get_codes("a") == (
-        "negation",
-    )
+    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1
+    assert codes.read_annotations().get_codes("a") == ("negation",)
     assert codes.merge_codes(["Negation"], "Irony") == 1 and codes.read_annotations().get_codes("a") == ("irony",)
-    assert codes.edit_code("IRONY", to="Irony").name == "Irony" and codes.read_annotations().get_codes("b") == (
-        "Irony",
-    )
+    assert codes.edit_code("IRONY", to="Irony").name == "Irony"
+    assert codes.read_annotations().get_codes("b") == ("Irony",)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,5 @@ def test_multi_label_counterexamples_need_every_label(tmp_path):
     assert [each.predicted for each in said] == ["b", "b", "none of them", "none of them", "none of them"]
     assert [each.breaks for each in said] == [False, True, False, True, None]
     assert [each.p_label for each in said] == [*map(pytest.approx, (0.8, 0.2, 0.5, 0.5)), None]
-    one = predict_examples(Asked(), rows)
-    assert {each.breaks for each in one} == {None}  # none of these is a class of it
+    assert {each.breaks for each in predict_examples(Asked(), rows)} == {None}  # none of these is a class of it
     check_raises(InputError, "label ''", keep_example, tmp_path, "short", ["a", ""])

@@ -39,8 +39,7 @@ def test_equal_distributions_show_no_shift():
     found = compare_with_training(*sides, ("a", "b"), TextConfig(), name="test")
     low, high = found["auc"]["interval"]
     assert low <= 0.5 <= high and abs(found["auc"]["value"] - 0.5) < 0.1
-    assert found["words"] == [] and found["tried"] > 100
-    assert not any(row["differs"] for row in found["measures"])
+    assert found["words"] == [] and found["tried"] > 100 and not any(row["differs"] for row in found["measures"])
 
 
 @pytest.mark.slow
@@ -79,10 +78,8 @@ def test_phrase_tests_equal_fisher_and_holm():
     every = sorted(set().union(*sides[0], *sides[1]))
     counts = {gram: [sum(gram in each for each in side) for side in sides] for gram in every}
     counts = {gram: pair for gram, pair in counts.items() if sum(pair) >= LEAST}
-    ps = []
-    for y, rest in counts.values():
-        cells = [[y, 80 - y], [rest, 120 - rest]]
-        ps.append(min(1.0, 2 * min(fisher_exact(cells, side).pvalue for side in ("less", "greater"))))
+    tables = [[[y, 80 - y], [rest, 120 - rest]] for y, rest in counts.values()]
+    ps = [min(1.0, 2 * min(fisher_exact(cells, side).pvalue for side in ("less", "greater"))) for cells in tables]
     corrected = dict(zip(counts, multipletests(ps, method="holm")[1], strict=True))
     assert tried == len(counts) and {each.words for each in found} <= {g for g in counts if corrected[g] < 0.05}
     [new] = found

@@ -160,8 +160,7 @@ def test_shares_equal_pandas_and_the_strongest_feature_comes_first(mixed_table):
     shares = pd.crosstab(frame["source"], chosen, normalize="columns")
     counts = pd.crosstab(frame["source"], chosen)
     assert (found[0]["value"], found[0]["selected"]) == ("mail", counts[True]["mail"])
-    assert found[0]["rest"] == counts[False]["mail"]
-    assert found[0]["share"] == pytest.approx(shares[True]["mail"])
+    assert found[0]["rest"] == counts[False]["mail"] and found[0]["share"] == pytest.approx(shares[True]["mail"])
     assert found[0]["rest_share"] == pytest.approx(shares[False]["mail"])
     by_name = {each["name"]: each for each in found}
     assert by_name["early"]["selected"] == (chosen[:60]).sum() and by_name["early"]["value"] == "yes"

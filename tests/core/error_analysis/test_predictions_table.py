@@ -143,8 +143,7 @@ def test_slices_and_selections_of_earlier_versions_open(old_store):
     assert found["n"] == len(select(old_store, table, one.select)) > 0
     again = slices.save_slice(old_store, record, "sure", parse_selection("split=test;truth=bad;p_said>0.6"))
     assert again == one and slices.find_slice(old_store, record, "sure") == parse_selection(one.select)
-    keys = table.frame["key"].iloc[[5, 2]].tolist()
-    kept = {"keys": keys, "about": "true bad, said good", "texts": [], "labels": []}
+    kept = {"keys": table.frame["key"].iloc[[5, 2]].tolist(), "about": "true bad, said good", "texts": [], "labels": []}
     name = hash_value(kept)[:16]
     (old_store.folder / FOLDER).mkdir()
     (old_store.folder / FOLDER / f"{name}.json").write_text(json.dumps(kept))

@@ -97,9 +97,8 @@ def test_rules_are_combined_and_round_trip(table):
     assert list(map(str, query.parse_rules(clauses, table))) == clauses
     assert [query.is_code_rule(rule) for rule in ("coded", "uncoded", "code=a", "code!=a")] == [True] * 4
     assert not any(map(query.is_code_rule, ("wrong", "text~code=a", "coder=a", "codes", "noted")))
-    assert all(map(query.is_private_rule, ("coded", "code=a", "noted", "unnoted"))) and not query.is_private_rule(
-        "noted=a"
-    )
+    assert all(map(query.is_private_rule, ("coded", "code=a", "noted", "unnoted")))
+    assert not query.is_private_rule("noted=a")
 
 
 @pytest.mark.parametrize(

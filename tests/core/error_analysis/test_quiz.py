@@ -67,16 +67,14 @@ def check_answers(loaded, question):
 def test_the_sentences_are_short_clear_of_different_kinds_and_answered_as_always(starter):
     quiz = compute_quiz(RunStore(STARTERS), starter)
     assert Counter(each.right for each in quiz.questions) == {True: 2, False: 3}
-    assert len({each.kind for each in quiz.questions}) == 5
-    assert len({each.label for each in quiz.questions}) == 2
+    assert len({each.kind for each in quiz.questions}) == 5 and len({each.label for each in quiz.questions}) == 2
     for each in quiz.questions:
         saved = pd.read_parquet(STARTERS / RUN / EVALUATION / each.split / PREDICTIONS).set_index("text").loc[each.text]
         assert (saved["label"], saved["predicted"]) == (each.label, each.predicted)
         assert abs(saved["probability:positive"] - 0.5) >= 0.1
         assert len(each.text.split()) <= 12 and len(each.words) <= 10 and len(each.flip) in (1, 2)
         check_answers(starter, each)
-    assert compute_quiz(RunStore(STARTERS), starter) == quiz
-    assert {"the", "and", "it"} <= set(quiz.common)
+    assert compute_quiz(RunStore(STARTERS), starter) == quiz and {"the", "and", "it"} <= set(quiz.common)
 
 
 @pytest.mark.slow
@@ -238,8 +236,7 @@ def brute(text, common):
 @pytest.mark.parametrize("common", [(), ("the", "never"), ("good", "bad")])
 def test_the_fewest_deletions_that_flip_are_those_of_brute_force(common):
     found = find_flips(answer, [(text, find_removable_words(text)) for text in TEXTS], common)
-    assert found == [brute(text, common) for text in TEXTS]
-    assert {len(each) for each in found} == {0, 1, 2}
+    assert found == [brute(text, common) for text in TEXTS] and {len(each) for each in found} == {0, 1, 2}
 
 
 def test_a_common_word_is_a_reason_only_where_there_is_no_other():

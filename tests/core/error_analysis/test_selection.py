@@ -64,8 +64,7 @@ def test_picked_sentences_keep_their_order_and_can_be_filtered(store, table):
     keys = table.frame["key"].tolist()
     rule = store_picked(store, PickedRows((keys[9], keys[4], keys[30]), "drawn on the map"))
     found = select_rows(Selection((rule,)), table, None, store)
-    assert found.places.tolist() == [9, 4, 30]
-    assert describe_selection(found.clauses, found.group) == "drawn on the map"
+    assert found.places.tolist() == [9, 4, 30] and describe_selection(found.clauses, found.group) == "drawn on the map"
     narrowed = select_rows(Selection((rule, "row=5..40")), table, None, store)
     assert narrowed.places.tolist() == [9, 30]
     assert describe_selection(narrowed.clauses, narrowed.group) == "drawn on the map, row 5 to 40"

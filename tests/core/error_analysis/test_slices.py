@@ -66,8 +66,7 @@ def test_renaming_a_slice_changes_only_its_name(store):
     assert [each.name for each in slices.read_slices(store, store.read("two"))] == ["drawn anew", "other"]
     assert find_slice(store, record, "drawn anew") == Selection((rule,))
     assert rename_slice(store, record, "other", "other").name == "other"
-    wrong = ("drawn", "x", "no slice drawn"), ("other", "drawn anew", "already"), ("other", " ", "is no")
-    for name, to, said in wrong:
+    for name, to, said in ("drawn", "x", "no slice drawn"), ("other", "drawn anew", "already"), ("other", " ", "is no"):
         check_raises(InputError, said, rename_slice, store, record, name, to)
     assert [each.name for each in slices.read_slices(store, record)] == ["drawn anew", "other"]
 

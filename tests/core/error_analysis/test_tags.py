@@ -89,9 +89,8 @@ def test_seeds_need_equal_settings_and_rows(store):
     table = read_table(store, "one")
     assert "no other seed of this model" in TableTags(store, table).absent["seeds disagree"]
     others = find_peers(store, table.record, "test", store.list())
-    assert {each.run for each in others} == {"again", "wider"} and select_models(table.record, others, "test") == [
-        "wider"
-    ]
+    assert {each.run for each in others} == {"again", "wider"}
+    assert select_models(table.record, others, "test") == ["wider"]
     answering(store, "seed", right_where(np.arange(40) > 2, labels), rows, training__seed=7)
     assert TableTags(store, table).match_tag("seeds disagree").sum() == 3
 
@@ -253,8 +252,7 @@ NAME = "unsure under dropout"
 
 
 def test_flips_and_spread_equal_their_definition():
-    said = np.array([[True, False], [True, False]])
-    first = np.array([[True, False], [False, True]])
+    said, first = np.array([[True, False], [True, False]]), np.array([[True, False], [False, True]])
     answers = np.array([said, said, said, first, first])
     chances = np.array([[0.9, 0.6], [0.9, 0.6], [0.9, 0.6], [0.9, 0.1], [0.9, 0.1]])
     flips, spread = mc_dropout.measure_spread(said, answers, chances)

@@ -51,13 +51,10 @@ def cache(tmp_path, monkeypatch):
 
 def test_baselines_measure_all_splits_except_train_and_test_phenomena():
     result = fit_baseline(dataset())
-    assert result["model"] == "tfidf-logreg"
-    assert result["C"] == 0.25
+    assert result["model"] == "tfidf-logreg" and result["C"] == 0.25
     assert set(result["splits"]) == {"validation", "test", "challenge"}
-    assert result["splits"]["validation"]["accuracy"] == 1
-    assert result["splits"]["test"]["accuracy"] == 60 / 80
-    assert result["splits"]["test"]["f1_macro"] > 0.5
-    assert result["phenomena"] == {"negation": 0, "plain": 1}
+    assert result["splits"]["validation"]["accuracy"] == 1 and result["splits"]["test"]["accuracy"] == 60 / 80
+    assert result["splits"]["test"]["f1_macro"] > 0.5 and result["phenomena"] == {"negation": 0, "plain": 1}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     result = fit_baseline(dataset(splits={"train": frame(60, 0), "test": frame(20, 1)}, fingerprint="g"))
     assert (result["phenomena"], set(result["splits"])) == ({}, {"test"})
@@ -132,8 +129,7 @@ def test_damaged_baseline_caches_are_replaced(content, cache):
     (path,) = cache.glob("*.json")
     path.write_text(content)
     again = fit_baseline(dataset(), module.WORDS)
-    assert again["splits"] == first["splits"]
-    assert json.loads(path.read_text()) == again
+    assert again["splits"] == first["splits"] and json.loads(path.read_text()) == again
 
 
 @pytest.mark.slow

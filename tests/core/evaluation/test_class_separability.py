@@ -72,8 +72,7 @@ def test_silhouette_means_are_over_samples_and_single_rows_count_zero():
 def test_large_splits_are_sampled_with_a_seed():
     points, labels = clusters(100, 2, 3, 3)
     found = compute_silhouettes(points, labels, ["a", "b"], seed=1, largest=40)
-    assert len(found.rows) == len(found.samples) == found.summarize()["rows"] == 40
-    assert found.summarize()["of"] == 100
+    assert len(found.rows) == len(found.samples) == found.summarize()["rows"] == 40 and found.summarize()["of"] == 100
     assert (np.diff(found.rows) > 0).all()
     np.testing.assert_allclose(found.samples, reference(points[found.rows], labels[found.rows]), atol=1e-5)
     np.testing.assert_array_equal(compute_silhouettes(points, labels, ["a", "b"], seed=1, largest=40).rows, found.rows)
@@ -120,8 +119,7 @@ def test_layer_vectors_start_with_embeddings_and_end_with_the_head_input():
     assert found[-1] == pytest.approx(predict_texts(of.model, of.tokenizer, TEXTS).pooled, abs=1e-5)
     assert np.abs(found[0] - found[-1]).max() > 0.1
     of = reader("vanilla", position="none")
-    ids = of.tokenizer.encode_batch(["bad good"])[0]
-    rows = of.model.embedding.weight[list(ids)].detach().numpy() * of.model.scale
+    rows = of.model.embedding.weight[list(of.tokenizer.encode_batch(["bad good"])[0])].detach().numpy() * of.model.scale
     assert read_layers(of.model, of.tokenizer, ["bad good"])[0, 0] == pytest.approx(rows.mean(0), abs=1e-6)
 
 

@@ -38,9 +38,7 @@ def test_f1_intervals_with_few_differing_rows_exclude_0_in_5_percent(studies, ro
     """Studies with the ten rows or more that an interval needs."""
     random, count = np.random.default_rng(rows), studies(2000)
     pairs = (both(*models(random, rows)) for _ in range(count))
-    found = [
-        compare_classifiers({(0, -1): pair}, Draws(METRICS["f1_macro"], 200, seed)) for seed, pair in enumerate(pairs)
-    ]
+    found = [compare_classifiers({(0, -1): pair}, Draws(METRICS["f1_macro"], 200, n)) for n, pair in enumerate(pairs)]
     measured = [each for each in found if each.measured]
     assert agrees(sum(not each.low <= 0 <= each.high for each in measured), len(measured), 0.035)
 
@@ -104,7 +102,5 @@ def make_pair(random, rows, metric, kept):
 def test_rows_needed_give_the_bootstrap_80_percent_power(studies, metric, kept):
     random, of, count = np.random.default_rng(5), METRICS[metric], studies(400, few=100)
     rows = run_test({(0, -1): make_pair(random, 60_000, metric, kept)}, of, Draws(of, 50)).count_rows_needed(0.05)
-    ps = [
-        run_test({(0, -1): make_pair(random, rows, metric, kept)}, of, Draws(of, 200, seed)).p for seed in range(count)
-    ]
+    ps = [run_test({(0, -1): make_pair(random, rows, metric, kept)}, of, Draws(of, 200, n)).p for n in range(count)]
     assert agrees(sum(p < 0.05 for p in ps), count, 0.79, 0.83), rows

@@ -10,8 +10,7 @@ from core.exceptions import InputError
 
 def test_groups_are_sorted_by_size_and_rare_values_are_merged():
     found = group_rows(pd.Series(["b"] * 12 + ["a"] * 12 + ["c"] * 30 + ["rare"] * 3 + [None] + ["x"]))
-    assert found.names == ("c", "a", "b", "3 rare values")
-    assert (found.folded, found.folded_rows) == (3, 5)
+    assert found.names == ("c", "a", "b", "3 rare values") and (found.folded, found.folded_rows) == (3, 5)
     assert np.bincount(found.place).tolist() == [30, 12, 12, 5]
     assert [found.names[place] for place in found.place[[0, 12, 24, -1]]] == ["b", "a", "c", "3 rare values"]
     assert group_rows(pd.Series(["a"] * 20 + ["b"] * 20 + ["c"])).names == ("a", "b", "c")

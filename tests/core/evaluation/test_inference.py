@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 from scipy.special import expit, softmax
 from torch import nn
 
@@ -64,16 +65,14 @@ def test_prediction_restores_the_mode_after_an_error():
     inference.predict_texts(model, TOKENIZER, TEXTS)
     assert (model.training, model.dropout.training, model.weight.grad) == (True, False, None)
     model.weight.data = torch.ones(7)
-    with pytest.raises(RuntimeError):
-        inference.predict_texts(model, TOKENIZER, TEXTS)
+    check_raises(RuntimeError, None, inference.predict_texts, model, TOKENIZER, TEXTS)
     assert (model.training, model.dropout.training) == (True, False)
 
 
 def test_batches_have_similar_lengths_and_get_the_intervention():
     model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
     inference.predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
-    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
-    assert model.changed == [change] * 3
+    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)] and model.changed == [change] * 3
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -94,8 +93,7 @@ def test_nonfinite_outputs_are_refused(weight):
     model = Counts()
     with torch.no_grad():
         model.weight[0] = weight
-    with pytest.raises(NotAvailable, match="are not finite"):
-        inference.predict_texts(model, TOKENIZER, TEXTS)
+    check_raises(NotAvailable, "are not finite", inference.predict_texts, model, TOKENIZER, TEXTS)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])

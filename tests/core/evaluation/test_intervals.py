@@ -247,8 +247,7 @@ def test_curves_lie_inside_their_bands_and_long_ones_are_thinned():
     assert found.roc.low[-1] == found.roc.high[-1] == 1
     own, chance = band_case(20_000, seed=5, share=0.01)
     found = intervals.compute_bands(own, chance)
-    assert module.POINTS / 2 < len(found.pr.x) <= module.POINTS + 1
-    assert len(found.roc.x) <= module.POINTS + 2
+    assert module.POINTS / 2 < len(found.pr.x) <= module.POINTS + 1 and len(found.roc.x) <= module.POINTS + 2
     whole, thinned = sk.roc_curve(own, chance), (found.roc.low + found.roc.high) / 2
     assert np.abs(np.interp(found.roc.x, whole[0], whole[1]) - thinned).max() < 0.05
 

@@ -58,10 +58,8 @@ def test_ranking_metrics_equal_scikit_learn(case):
         auc = sk.roc_auc_score(labels, probabilities, multi_class="ovr", average="weighted")
         macro = sk.roc_auc_score(labels, probabilities, multi_class="ovr", average="macro")
         precision = sk.average_precision_score(label_binarize(labels, classes=range(classes)), probabilities)
-    assert found["roc_auc"] == pytest.approx(auc)
-    assert found["roc_auc_macro"] == pytest.approx(macro)
-    assert found["average_precision"] == pytest.approx(precision)
-    assert set(found) == set(select_metrics("single"))
+    assert found["roc_auc"] == pytest.approx(auc) and found["roc_auc_macro"] == pytest.approx(macro)
+    assert found["average_precision"] == pytest.approx(precision) and set(found) == set(select_metrics("single"))
 
 
 @pytest.mark.slow
@@ -89,8 +87,7 @@ def test_undefined_metrics_are_left_out_with_a_reason():
     assert (
         set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(select_metrics("single")) - set(found)
     )
-    assert reasons["roc_auc"] == "no row is 'b'"
-    assert all(math.isfinite(value) for value in found.values())
+    assert reasons["roc_auc"] == "no row is 'b'" and all(math.isfinite(value) for value in found.values())
     assert metrics.compute_roc_curve(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
     assert metrics.compute_pr_curve(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
     labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
@@ -127,8 +124,7 @@ def test_ordinal_metrics_equal_scikit_learn(case):
 
 
 def test_calibration_error_is_the_gap_in_15_bins():
-    labels = np.array([0, 0, 1, 1])
-    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
+    labels, probabilities = np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
     # Confidence 0.9: three rows, accuracy 2/3; confidence 0.6: one row, accuracy 1.
     assert metrics.evaluate(labels, probabilities)["ece"] == pytest.approx(0.75 * abs(0.9 - 2 / 3) + 0.25 * 0.4)
 
@@ -197,8 +193,7 @@ def test_multi_label_ranking_metrics_equal_scikit_learn(case):
     found = metrics.evaluate(labels, probabilities, "multi")
     assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
     precision = sk.average_precision_score(labels, probabilities, average="macro")
-    assert found["average_precision"] == pytest.approx(precision)
-    assert set(found) == set(select_metrics("multi"))
+    assert found["average_precision"] == pytest.approx(precision) and set(found) == set(select_metrics("multi"))
 
 
 def test_unrankable_labels_are_explained_and_a_probability_at_the_threshold_is_negative():

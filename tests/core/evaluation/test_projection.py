@@ -58,12 +58,10 @@ def test_map_silhouettes_equal_scikit_learn_or_have_a_reason(clouds):
     assert made.quality.space == pytest.approx(silhouette_samples(points.astype(float), labels), abs=1e-6)
     assert made.quality.plane == pytest.approx(silhouette_samples(made.places.astype(float), labels), abs=1e-6)
     found = measure_quality(points, points[:, :2], np.zeros_like(labels), 100, 0)
-    assert "fewer than two classes" in found.reason
-    assert found.space.size == 0
+    assert "fewer than two classes" in found.reason and found.space.size == 0
     assert 0 < found.preserved < 1
     made = project_split(points, labels, ProjectionConfig("pca", rows=20))
-    assert len(made.places) == 60
-    assert len(made.quality.rows) == len(made.quality.space) == 20
+    assert len(made.places) == 60 and len(made.quality.rows) == len(made.quality.space) == 20
 
 
 def test_preserved_neighbors_are_counted_and_rotation_preserves_all(clouds):
@@ -81,19 +79,15 @@ def test_preserved_neighbors_are_counted_and_rotation_preserves_all(clouds):
 def test_samples_are_stratified_and_depend_on_the_seed():
     labels = np.repeat([0, 1, 2], [600, 300, 100])
     rows = sample_rows(labels, 100, 0)
-    assert np.bincount(labels[rows]).tolist() == [60, 30, 10]
-    assert (np.diff(rows) > 0).all()
-    assert (rows == sample_rows(labels, 100, 0)).all()
-    assert (rows != sample_rows(labels, 100, 1)).any()
+    assert np.bincount(labels[rows]).tolist() == [60, 30, 10] and (np.diff(rows) > 0).all()
+    assert (rows == sample_rows(labels, 100, 0)).all() and (rows != sample_rows(labels, 100, 1)).any()
     assert sample_rows(labels, 1000, 0).tolist() == list(range(1000))
 
 
 def test_new_texts_are_placed_at_the_mean_of_their_neighbors():
     points = np.array([[0.0, 0], [1, 0], [0, 1], [9, 9]])
     place, nearest = place_among(np.array([0.1, 0.2]), points, np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]]), 3)
-    assert sorted(nearest) == [0, 1, 2]
-    assert nearest[0] == 0
-    assert place == pytest.approx([2 / 3, 4 / 3])
+    assert sorted(nearest) == [0, 1, 2] and nearest[0] == 0 and place == pytest.approx([2 / 3, 4 / 3])
 
 
 @pytest.mark.parametrize(("method", "dimensions"), [("tsne", 2), ("umap", 3)])
@@ -103,8 +97,7 @@ def test_seeds_fix_the_map_and_clusters_stay_separate(clouds, method, dimensions
     config = ProjectionConfig(method, dimensions, rows=50)
     told = []
     made = project_split(points, labels, config, lambda what, share: told.append((what, share)))
-    assert made.places.shape == (50, dimensions)
-    assert made.quality.plane.mean() > 0.5
+    assert made.places.shape == (50, dimensions) and made.quality.plane.mean() > 0.5
     assert (made.places == project_split(points, labels, config).places).all()
     assert told[-1] == ("measuring the map", None)
     if method == "tsne":
@@ -120,8 +113,7 @@ def test_missing_libraries_are_reported(clouds, monkeypatch, method, module, pac
 
 def test_impossible_settings_and_vectors_are_refused(clouds):
     for wrong in ({"method": "mds"}, {"dimensions": 4}, {"rows": 2}):
-        with pytest.raises(InputError):
-            ProjectionConfig(**wrong)
+        check_raises(InputError, None, ProjectionConfig, **wrong)
     check_raises(InputError, "width 1 have no 2 dimensions", fit_pca, np.ones((6, 1)), 2)
     points, labels = clouds
     check_raises(InputError, "at least 5", project_split, points[:4], labels[:4], ProjectionConfig("pca"))
@@ -177,8 +169,7 @@ def test_nearest_neighbors_equal_scikit_learn(clusters, monkeypatch):
     distances, rows = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(points.astype(float)).kneighbors()
     monkeypatch.setattr(projection, "_BLOCK", 90 * 4)  # a few at a time
     found, away = find_nearest(points, points, 7, np.arange(90))
-    assert (found == rows).all()
-    assert away == pytest.approx(distances, abs=1e-6)
+    assert (found == rows).all() and away == pytest.approx(distances, abs=1e-6)
 
 
 def test_candidate_selection_is_exact_for_repeated_rows_and_offsets(clusters, monkeypatch):

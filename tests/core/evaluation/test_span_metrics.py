@@ -77,5 +77,4 @@ def match_by_definition(label, said):
     ],
 )
 def test_each_kind_of_span_error_is_found(label, said, outcome):
-    assert [each.outcome for each in match_spans(label.split(), said.split())] == [outcome]
-    assert outcome in KINDS
+    assert [each.outcome for each in match_spans(label.split(), said.split())] == [outcome] and outcome in KINDS

@@ -51,8 +51,7 @@ def test_zero_ablation_removes_a_parts_contribution(straight):
         layer, attention = output.trace.layers[0], model.layers[0].attention
         v = attention.value(output.trace.embedded[0]).unflatten(1, (model.heads, -1)).transpose(0, 1)
         each = (layer.coefficients * layer.maps) @ v  # (1, N, H, L, d/H)
-        class_weights = model.head.weight[1] - model.head.weight[0]
-        into = (class_weights @ attention.out.weight).view(model.heads, -1)  # (H, d/H)
+        into = ((model.head.weight[1] - model.head.weight[0]) @ attention.out.weight).view(model.heads, -1)  # (H, d/H)
         added = (each[0].mean(2) * into).sum(-1)  # (N, H)
     found = index_effects(silence_parts(straight, TEXT, "good"))
     for i, head in product(range(model.components), range(model.heads)):
@@ -182,8 +181,7 @@ def test_token_patches_add_up_for_mean_pooling():
     own = reader("ndt-pm1-n3")
     found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     tokens = [found["token", 1, token, None].moved for token in range(7)]
-    assert sum(tokens) == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5)
-    assert np.std(tokens) > 1e-4
+    assert sum(tokens) == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5) and np.std(tokens) > 1e-4
     own = reader("vanilla", pooling="cls")
     found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     assert found["token", 1, 0, None].moved == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5)
@@ -288,8 +286,7 @@ def test_varying_lambdas_have_a_note():
         own = Own(preset, **change)
         found = own.curves()
         [said] = own.reader.predict([SENTENCE]).probabilities.tolist()
-        assert found.note == VARIES
-        assert found.curves[-1].get_point(1.0)[1] == pytest.approx(said[1], abs=1e-6)
+        assert found.note == VARIES and found.curves[-1].get_point(1.0)[1] == pytest.approx(said[1], abs=1e-6)
 
 
 def test_a_curve_replaces_only_its_own_lambda():

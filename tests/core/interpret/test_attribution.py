@@ -91,9 +91,7 @@ def test_baselines_list_their_attribution_methods(method):
 
 
 def test_available_methods_follow_from_capabilities():
-    named = {
-        name: list_methods(list_capabilities(PRESETS[name].model)) for name in ("vanilla", "bilstm", "cnn", "lexicon")
-    }
+    named = {x: list_methods(list_capabilities(PRESETS[x].model)) for x in ("vanilla", "bilstm", "cnn", "lexicon")}
     assert named["vanilla"] == list(METHODS)
     assert named["bilstm"] == named["cnn"] == ["deletion", "shapley", "gradient", "integrated"]
     assert named["lexicon"] == ["deletion", "shapley"]
@@ -267,8 +265,7 @@ def test_the_part_that_is_read_has_the_same_tokens(kind, length):
     tokenizer = fit_tokenizer([CUT, *OTHERS], TextConfig(min_freq=1, max_length=length, **kind))
     for text in (CUT, *OTHERS):
         whole, part = tokenizer.encode(text), tokenizer.encode(remove_words(text, tokenizer.find_truncated(text)))
-        assert part.truncated == 0
-        assert part.ids == whole.ids[: len(part.ids)]
+        assert part.truncated == 0 and part.ids == whole.ids[: len(part.ids)]
         assert whole.tokens[len(part.ids) :] in ([], [" "]), "a blank alone cannot be typed at the end"
 
 

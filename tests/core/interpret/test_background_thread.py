@@ -120,6 +120,5 @@ def test_work_stops_on_request_and_the_model_is_unchanged(name, tmp_path):
         return tell
 
     for many in {0, len(told) // 2, len(told) - 1}:
-        with pytest.raises(WorkStopped):
-            ASKED[name](run.copy_with_progress(until(many)))
+        check_raises(WorkStopped, None, ASKED[name], run.copy_with_progress(until(many)))
     np.testing.assert_array_equal(ASKED[name](run), before)

@@ -92,9 +92,7 @@ def search_brute_force(own, found):
     given, now = own.is_predicted(target, said), bool(own.is_predicted(target, whole)[0])
     rated = ([rank_move(words, instead, at) for at, instead in each] for each in sets)
     tried = zip(sets, rated, odds, given, strict=True)
-    flips = [
-        (len(each), sorted(kinds)[::-1], odd if now else -odd) for each, kinds, odd, is_it in tried if is_it != now
-    ]
+    flips = [(len(each), sorted(kinds)[::-1], odd if now else -odd) for each, kinds, odd, yes in tried if yes != now]
     size, _, odd = min(flips, default=(None, None, None))
     return None if size is None else (size, odd if now else -odd)
 
@@ -238,9 +236,7 @@ def test_a_flip_is_proven_only_after_all_smaller_sets():
 @pytest.mark.slow
 def test_the_search_reports_progress_and_can_be_stopped():
     own, asked = make_bag(50.0)
-    states = []
-    for state in search_flip(own, SIXTY, stopped=lambda: len(asked) > 300):
-        states.append(state.readings)
+    states = [state.readings for state in search_flip(own, SIXTY, stopped=lambda: len(asked) > 300)]
     assert states[0] == 1 and states == sorted(states) and len(asked) == states[-1]
     assert 300 < states[-1] <= 300 + AT_ONCE and max(np.diff(states)) <= AT_ONCE
     stopped = get_last(search_flip(own, "good film", stopped=lambda: True))

@@ -87,9 +87,7 @@ def test_attention_uses_absolute_values_with_subtracted_maps():
 @pytest.mark.slow
 def test_intervals_contain_the_mean_and_count_sentences(three):
     texts = [" ".join(WORDS[:3]), "a", "", " ".join(WORDS[:80])]
-    found = measure_methods(
-        three, toy(np.zeros(len(WORDS))), [LabeledSentence(text, (1,)) for text in texts], ["gradient"]
-    )
+    found = measure_methods(three, toy(np.zeros(len(WORDS))), [LabeledSentence(x, (1,)) for x in texts], ["gradient"])
     assert (found.sentences, found.left_out, found.cut) == (2, 2, 1)
     (only,) = found.methods
     for each in (*only.tests.values(), *only.areas.values()):
@@ -158,9 +156,7 @@ def make_reader(preset, classes, task):
 )
 def test_every_family_and_task_can_be_measured(preset, classes, task, labels):
     own, control, text = make_reader(preset, classes, task)
-    said = [
-        LabeledSentence(each, label) for each, label in zip((text, text.upper(), f"{text} film"), labels, strict=True)
-    ]
+    said = [LabeledSentence(*pair) for pair in zip((text, text.upper(), f"{text} film"), labels, strict=True)]
     named = list_methods(own.model.provides)
     found = measure_methods(own, control, said, named)
     assert [each.method for each in found.methods] == named and found.sentences == 3
@@ -360,9 +356,8 @@ def test_small_control_values_are_good(high, said):
 def test_deletion_is_not_judged_by_the_deletion_test():
     all_ = dict.fromkeys(THRESHOLDS, Number(0.9, 0.8, 1.0, 90)) | {"control": Number(0.1, 0.0, 0.2, 90)}
     bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 90)}
-    assert (
-        judge_method("deletion", bad).verdict == "evidence" and "deletion" not in judge_method("deletion", bad).outcomes
-    )
+    judged = judge_method("deletion", bad)
+    assert judged.verdict == "evidence" and "deletion" not in judged.outcomes
     assert judge_method("gradient", bad).verdict == "neither" and "pairs" not in judge_method("gradient", bad).outcomes
     assert judge_method("gradient", all_ | {"pairs": Number(0.0, 0.0, 0.1, 90)}).verdict == "evidence"
     for method in ("deletion", "gradient"):

@@ -152,8 +152,7 @@ def test_the_segments_of_a_pair_are_in_the_embedding(preset, off):
     found = check(reader(preset, text=text, edited=Intervention(segments_off=off)), text)
     embedding = next(stage for stage in found.stages if stage.key == "embedding")
     rows = next(matrix.values for matrix in embedding.matrices if matrix.name == "S")
-    assert (rows[:5] == rows[0]).all()
-    assert (rows[5:] == rows[5]).all()
+    assert (rows[:5] == rows[0]).all() and (rows[5:] == rows[5]).all()
     assert (rows[0] != rows[5]).any() == (not off)
 
 

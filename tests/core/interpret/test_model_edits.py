@@ -19,16 +19,13 @@ LINK = "l2c1:0.5,h1.2,c2.0,c2.2"
 
 
 def test_links_count_from_one_and_have_a_maximum_length():
-    assert SOME.encode_line() == LINK
-    assert PARTS.read_link(LINK) == (SOME, 0)
+    assert SOME.encode_line() == LINK and PARTS.read_link(LINK) == (SOME, 0)
     assert (
         SOME.describe_changes() == "head 2 of layer 1 off, A₀ of layer 2 off, A₂ of layer 2 off, λ₁ of layer 2 = 0.50"
     )
-    assert PARTS.read_link("") == (UNCHANGED, 0)
-    assert UNCHANGED.encode_line() == ""
+    assert PARTS.read_link("") == (UNCHANGED, 0) and UNCHANGED.encode_line() == ""
     edits, left_out = PARTS.read_link("x," * LONGEST)
-    assert edits == UNCHANGED
-    assert 0 < left_out <= LONGEST
+    assert edits == UNCHANGED and 0 < left_out <= LONGEST
     assert PARTS.read_link("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
 
 
@@ -149,16 +146,14 @@ def test_a_lever_replaces_only_its_own_part_of_the_link():
     assert PARTS.update_link(edits.encode_line(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
     assert PARTS.update_link("h1.2", {"h1.1": "h1.1<b>", "s": "s:2"}) == Edits(heads_off=((0, 1),))
     assert PARTS.update_link("h1.1, h01.2", {"h1.2": None}) == Edits(heads_off=((0, 0),)), "as written by hand"
-    assert not UNCHANGED
-    assert SOME
+    assert not UNCHANGED and SOME
 
 
 def test_maps_gates_and_the_lexicon_can_be_edited():
     edits = Edits(maps_off=((0, 1, 2),), gates=((1, 2, 0.25),), lexical=0.5)
     parts = dataclasses.replace(PARTS, gated=3, lexical="add")
     assert edits.encode_line() == "m1.2.2,g2.3:0.25,s:0.5"
-    assert parts.read_link(edits.encode_line()) == (edits, 0)
-    assert parts.read_link("s:1") == (UNCHANGED, 0)
+    assert parts.read_link(edits.encode_line()) == (edits, 0) and parts.read_link("s:1") == (UNCHANGED, 0)
     assert parts.update_link("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.set_value("gates", (1, 2), 0)
     assert parts.read_link("m1.3.0,m1.1.3,m3.1.0,g2.4:0,g3.1:0,g1.1:1.5,g1.1:-1,s:3.01") == (UNCHANGED, 8)
     assert PARTS.read_link("g2.3:0.25,s:0.5") == (UNCHANGED, 2)

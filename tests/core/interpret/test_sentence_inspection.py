@@ -69,8 +69,7 @@ def test_maps_and_prediction_equal_a_traced_call():
 
 def test_unknown_and_truncated_tokens_are_reported():
     view = inspect_text(model(), TOKENIZER, CLASSES, "a <unk> zebra film " + "bad " * 9)
-    assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra")
-    assert view.unknown[:5] == (False, True, True, True, True)
+    assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra") and view.unknown[:5] == (False, True, True, True, True)
     assert len(view.tokens) == 8 and view.truncated == 15 - 8
     assert view.unknown_words == 2 / 13  # of all words, the cut ones too, without the marks
 
@@ -98,8 +97,7 @@ def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
 def test_a_text_too_long_for_maps_has_a_reason(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
     attention = dataclasses.replace(PRESETS["ndt-pm1-n3"].model.attention, window=2)
-    view = inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all")
-    assert view.too_long
+    assert inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all").too_long
 
 
 def test_a_class_token_comes_first_and_models_without_attention_have_no_layers():
@@ -110,13 +108,12 @@ def test_a_class_token_comes_first_and_models_without_attention_have_no_layers()
 
 @pytest.mark.slow
 def test_json_data_have_every_part_of_the_model():
-    has = {
+    for preset, wanted in {
         "sentiformer": {"tags", "positions", "gates"},
         "tweet-v1-p2": {"temperature"},
         "lexical-last": {"polarity", "terms"},
         "inceptive-16": {"branches", "head_maps"},
-    }
-    for preset, wanted in has.items():
+    }.items():
         view, _ = read(preset)
         data = json.loads(json.dumps(to_json_data(view), allow_nan=False))
         parts = {**data["layers"][0], **{name: value for name, value in data.items() if name != "layers"}}

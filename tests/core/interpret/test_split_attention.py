@@ -73,8 +73,7 @@ def test_measures_of_maps_are_those_of_plain_numpy(preset):
 
 
 def test_a_text_without_tokens_is_left_out_and_counted():
-    own = reader("ndt-pm1-n3")
-    found, kinds, table = measured(own)
+    found, kinds, table = measured(reader("ndt-pm1-n3"))
     assert np.isnan(found["maps"][-1]).all() and np.isfinite(found["maps"][:-1]).all()
     told = describe_split(found, found, kinds, TEXTS, table)
     assert (told["texts"], told["left_out"]) == (5, 1)
@@ -105,9 +104,7 @@ def test_gates_are_the_mean_over_all_tokens_of_a_kind():
         gates.append(np.stack([layer.gates[1:] for layer in view.layers]))
         has.append(kinds.has[table.offsets[row] : table.offsets[row + 1]])
     gates, has = np.concatenate(gates, 1), np.concatenate(has)
-    assert {row["measure"] for row in told} == {
-        name for name, any_ in zip(kinds.names, has.any(0), strict=True) if any_
-    }
+    assert {row["measure"] for row in told} == {name for name, one in zip(kinds.names, has.any(0), strict=True) if one}
     for row in told:
         own_kind = has[:, kinds.names.index(row["measure"])]
         assert (row["n"], row["value"]) == (own_kind.sum(), pytest.approx(gates[row["layer"] - 1, own_kind].mean()))
@@ -150,8 +147,7 @@ def plant(own, sizes):
 
 
 def distances(own, texts):
-    untrained = reader("ndt-pm1-n2").model
-    found = measure_split(own.model, untrained, own.tokenizer, texts)
+    found = measure_split(own.model, reader("ndt-pm1-n2").model, own.tokenizer, texts)
     return [row for row in found["distance"] if row["measure"] == "Jensen–Shannon"], found
 
 
@@ -167,15 +163,12 @@ def test_identical_components_are_within_their_controls_and_planted_ones_outside
     assert all(row["outside"] for row in rows if row["layer"] == 1), rows
     for row in rows:
         controls = [row["control"][name]["value"] for name in ("exchanged", "untrained")]
-        assert row["outside"] == (
-            row["interval"][0] > max(row["control"][name]["interval"][1] for name in row["control"])
-        )
+        assert row["outside"] == (row["interval"][0] > max(each["interval"][1] for each in row["control"].values()))
         assert row["layer"] > 1 or row["value"] > max(controls)
 
 
 def test_estimates_are_means_with_intervals_over_texts():
-    values = np.array([[1.0, np.nan], [2.0, 5.0], [6.0, 7.0]])
-    found = estimate_means(values)
+    found = estimate_means(np.array([[1.0, np.nan], [2.0, 5.0], [6.0, 7.0]]))
     assert found.value.tolist() == [3, 6] and found.low[0] < 3 < found.high[0]
     assert math.isnan(found.low[1])  # a resample may hold only the first text
     ratio = estimate_means(np.array([[2.0], [6.0]]), np.array([[4.0], [4.0]]))
@@ -194,13 +187,11 @@ def test_kinds_come_from_the_texts_language_and_punctuation_from_any():
     words = [own.tokenizer.name(each) for each in build_token_table(own.tokenizer, english).flat.tolist()]
     polar = {words[place] for place in np.flatnonzero(kinds.has[:, kinds.names.index("polar words")])}
     assert polar == {"good", "bad"} and kinds.lexicon == "vader" and "determiners" in kinds.names
-    positive = kinds.has[:, kinds.names.index("positive words")]
-    assert [words[place] for place in np.flatnonzero(positive)] == ["good"]
+    assert [words[place] for place in np.flatnonzero(kinds.has[:, kinds.names.index("positive words")])] == ["good"]
 
 
 def test_findings_name_parts_and_controls():
-    row = {"layer": 2, "head": 1, "component": 0, "other": 2}
-    assert name_part(row) == "head 1 of layer 2, A₀ and A₂"
+    assert name_part({"layer": 2, "head": 1, "component": 0, "other": 2}) == "head 1 of layer 2, A₀ and A₂"
     told = {"interval": [0.1, 0.2], "control": {"all": {"interval": [0.3, 0.4]}, "near": {"interval": [0.2, 0.4]}}}
     assert is_apart(told, "all") and not is_apart(told, "near")
     low, high = (

@@ -43,9 +43,7 @@ def test_every_set_of_heads_is_the_model_with_these_off(content, starters):
     sets, text = content.figure["sets"], content.figure["first"]["text"]
     assert len(sets) == 2**12 and sets[0] == pytest.approx(1000 * content.figure["first"]["positive"], abs=1)
     for places in ((5,), (10, 11), (0, 4, 8), range(12)):
-        assert sets[sum(1 << place for place in places)] == pytest.approx(
-            1000 * without(starters, text, *places), abs=0.6
-        )
+        assert sets[sum(1 << at for at in places)] == pytest.approx(1000 * without(starters, text, *places), abs=0.6)
 
 
 def test_the_other_way_is_the_smallest_without_the_deciding_head(content):
@@ -59,8 +57,7 @@ def test_the_other_way_is_the_smallest_without_the_deciding_head(content):
         ]
         for size in (1, 2)
     }
-    assert not flipping[1] and flipping[2]
-    assert "You need 2 other heads." in content.stages[2].line
+    assert not flipping[1] and flipping[2] and "You need 2 other heads." in content.stages[2].line
     assert tuple([place for place in range(12) if content.figure["names"][place] in content.answers[2]]) in flipping[2]
 
 

@@ -22,9 +22,7 @@ def test_a_choice_counts_by_its_distance_from_the_measured_number():
         question = lambdas._build_question("How many?", n, "Why.")
         assert [choice.option for choice in question.choices] == list(order) and order[question.right] == 0
         assert [choice.label for choice in question.choices] == list(LABELS) and len(OPTIONS) == len(LABELS)
-        assert [choice.feedback.startswith("You found it.") for choice in question.choices].index(
-            True
-        ) == question.right
+        assert [one.feedback.startswith("You found it.") for one in question.choices].index(True) == question.right
 
 
 @pytest.mark.parametrize(("name", "run"), [("first", FREE_RUN), ("usual", USUAL_RUN)])
@@ -41,9 +39,8 @@ def test_changed_answers_are_those_of_the_edit_in_the_starter(content, name, run
 def test_what_the_lesson_says_is_true_of_the_starters_and_the_recorded_trainings(content):
     first, usual, falling = (content.figure[name] for name in ("first", "usual", "falling"))
     assert first["moved"] > 0.5 and first["zero"] >= 8 and usual["moved"] < 0.05 and usual["zero"] < first["zero"] / 2
-    assert (
-        falling["moved"] > 0.2 and falling["zero"] <= 2 and max(line[-1] for line in falling["lines"].values()) < 0.05
-    )
+    assert falling["moved"] > 0.2 and falling["zero"] <= 2
+    assert max(line[-1] for line in falling["lines"].values()) < 0.05
     assert [each.choices[each.right].label for each in content.questions] == ["8 to 20 of 100", "0 to 2 of 100"]
     longer = json.loads(FILE.read_text())["longer"]
     assert longer["moved"] > 0.5 and longer["changed"]["every λ at 0"] < 0.06 * longer["texts"]
@@ -57,10 +54,9 @@ def test_the_sentence_flips_with_every_lambda_at_zero_and_lines_are_predictions(
     for run, line in zip(RUNS, shown["positive"], strict=True):
         loaded = load_run(RunStore(STARTERS), run)
         for place in (0, 7, 20):
-            change = Intervention(lambda_scale=FACTORS[place])
-            assert loaded.inspect(shown["text"], change).probabilities["positive"] == pytest.approx(
-                line[place], abs=1e-3
-            )
+            assert loaded.inspect(shown["text"], Intervention(lambda_scale=FACTORS[place])).probabilities[
+                "positive"
+            ] == pytest.approx(line[place], abs=1e-3)
 
 
 def test_a_training_is_recorded_as_the_file_has_it(monkeypatch):

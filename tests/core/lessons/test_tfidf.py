@@ -27,6 +27,5 @@ def test_tfidf_says_the_same_and_the_transformer_reads_the_order(content):
 
 
 def test_bars_are_the_means_of_the_experiment(content):
-    means = read_theory("markov")["means"]
-    assert {each["name"]: each["accuracy"] for each in content.figure["models"]} == means
+    assert {each["name"]: each["accuracy"] for each in content.figure["models"]} == read_theory("markov")["means"]
     assert content.answers[2].startswith("From 16 words on")

@@ -85,8 +85,7 @@ def test_block_size_does_not_change_the_result(monkeypatch):
     tensors = inputs(3, SHAPES["token"])
     whole = torch.autograd.grad(attend_fused(*tensors, KEEP).pow(2).sum(), tensors)
     monkeypatch.setattr(attention_kernels, "BUFFER_BYTES", 1)
-    single = torch.autograd.grad(attend_fused(*tensors, KEEP).pow(2).sum(), tensors)
-    for got, wanted in zip(single, whole, strict=True):
+    for got, wanted in zip(torch.autograd.grad(attend_fused(*tensors, KEEP).pow(2).sum(), tensors), whole, strict=True):
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
@@ -94,8 +93,7 @@ def test_block_size_does_not_change_the_result(monkeypatch):
 def test_empty_texts_give_zero_and_finite_gradients(way):
     tensors = inputs(2, (1, 2, 1, 1, 1))
     out = way(*tensors, KEEP)
-    assert (out[4] == 0).all()
-    assert all(grad.isfinite().all() for grad in torch.autograd.grad(out.sum(), tensors))
+    assert (out[4] == 0).all() and all(grad.isfinite().all() for grad in torch.autograd.grad(out.sum(), tensors))
 
 
 def test_maps_are_distributions_over_visible_keys():
@@ -290,8 +288,7 @@ def largest(L):
 def test_memory_is_linear_in_the_text_length(monkeypatch):
     monkeypatch.setattr(attention_kernels, "BANDED_BUFFER_BYTES", 10**9)  # all scores at once
     small, large = largest(512), largest(2048)
-    assert large == pytest.approx(4 * small, rel=0.05)
-    assert large < 2048**2 / 4
+    assert large == pytest.approx(4 * small, rel=0.05) and large < 2048**2 / 4
 
 
 @pytest.mark.parametrize(("window", "better"), [(63, 64), (1, 2), (0, 2), (-4, 2)])
@@ -321,10 +318,8 @@ def draw_positions(length: int, *, layer: int = 0, random: int = 2, seed: int = 
 def test_global_tokens_are_first_last_and_distinct_inner_positions(length, layer, random, seed):
     row = draw_positions(length, layer=layer, random=random, seed=seed)
     present = [place for place in row if place != ABSENT]
-    assert len(row) == 2 + random
-    assert len(set(present)) == len(present) == min(length, 2 + random)
-    assert set(present) >= ({0, length - 1} if length else set())
-    assert all(0 <= place < length for place in present)
+    assert len(row) == 2 + random and len(set(present)) == len(present) == min(length, 2 + random)
+    assert set(present) >= ({0, length - 1} if length else set()) and all(0 <= place < length for place in present)
     assert row[len(present) :] == [ABSENT] * (2 + random - len(present))  # the absent ones are last
 
 
@@ -337,8 +332,7 @@ def test_texts_have_the_same_global_tokens_in_every_batch(lengths, layer):
 
 def test_global_positions_never_change():
     # Recorded values: other versions of Python and torch must draw the same.
-    assert draw_positions(100) == [0, 99, 80, 82]
-    assert draw_positions(9) == [0, 8, 3, 7]
+    assert draw_positions(100) == [0, 99, 80, 82] and draw_positions(9) == [0, 8, 3, 7]
     assert draw_positions(3) == [0, 2, 1, ABSENT]
 
 
@@ -376,8 +370,7 @@ def test_visibility_is_symmetric_and_includes_half_the_window_on_each_side(windo
     positions = draw_global_positions(keep.sum(1), layer=1, random=2, seed=5)
     mask = build_support_mask(keep, positions, window)
     both = keep[:, :, None] & keep[:, None]
-    assert torch.equal(mask & both, (mask & both).mT)
-    assert torch.equal(mask.diagonal(dim1=1, dim2=2), keep)
+    assert torch.equal(mask & both, (mask & both).mT) and torch.equal(mask.diagonal(dim1=1, dim2=2), keep)
     for i in [i for i in range(window // 2, 70 - window // 2) if i not in positions[1].tolist()]:
         inside = range(i - window // 2, i + window // 2 + 1)
         assert mask[1, i].nonzero().flatten().tolist() == sorted({*inside, *positions[1].tolist()})

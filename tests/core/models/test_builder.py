@@ -131,8 +131,7 @@ def test_every_encoder_can_start_from_one_of_its_kind(preset):
 
 def test_other_classes_keep_a_new_head():
     found, before, own, theirs = copy_and_compare(model(classes=3, seed=1), model(), same_classes=False)
-    assert found.fresh == ("head.weight", "head.bias")
-    assert torch.equal(own["head.weight"], before["head.weight"])
+    assert found.fresh == ("head.weight", "head.bias") and torch.equal(own["head.weight"], before["head.weight"])
     assert all(torch.equal(own[name], theirs[name]) for name in own if not name.startswith("head."))
     assert found.of - found.numbers == 3 * 8 + 3
 
@@ -160,8 +159,7 @@ def test_the_base_map_of_ndt_becomes_plain_attention():
 def test_new_words_start_as_the_mean_of_their_pieces():
     found, before, own, theirs = copy_and_compare(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
     words, known = own["embedding.weight"], theirs["embedding.weight"]
-    assert torch.equal(words[:9], known)
-    assert torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
+    assert torch.equal(words[:9], known) and torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
     assert torch.equal(words[10], before["embedding.weight"][10]), "of an unknown word nothing is known"
     assert torch.equal(words[11], known[5])
     assert found.partly == ("embedding.weight",) and found.of - found.numbers == 8
@@ -210,8 +208,7 @@ def test_entries_with_a_shared_draw_are_independent():
 
 def test_dropout_is_off_in_evaluation_and_for_p_zero():
     x = torch.randn(4, 5)
-    assert Dropout(0.5).eval()(x) is x
-    assert Dropout(0.0)(x) is x
+    assert Dropout(0.5).eval()(x) is x and Dropout(0.0)(x) is x
 
 
 def test_the_dropout_gradient_is_the_mask():

@@ -46,21 +46,17 @@ def test_traces_have_the_documented_shapes(config, batch):
     trace = model(batch, trace=True).trace
     b, n, h = len(batch.ids), config.attention.components, config.attention.heads
     length = batch.ids.shape[1] + (config.pooling == "cls")
-    assert len(trace.layers) == config.layers
-    assert trace.keep.shape == (b, length)
+    assert len(trace.layers) == config.layers and trace.keep.shape == (b, length)
     assert trace.embedded.shape == (b, length, config.width)
     for layer in trace.layers:
-        assert layer.maps.shape == (b, n, h, length, length)
-        assert layer.coefficients.shape == (b, n, h, length, 1)
-        assert layer.combined.shape == (b, h, length, length)
-        assert layer.hidden.shape == (b, length, config.width)
+        assert layer.maps.shape == (b, n, h, length, length) and layer.coefficients.shape == (b, n, h, length, 1)
+        assert layer.combined.shape == (b, h, length, length) and layer.hidden.shape == (b, length, config.width)
         assert layer.head_outputs.shape == (b, h, length, config.width // h)
         assert (layer.gates is not None) == ("gates" in model.provides)
         assert bool(layer.terms) == ("lexical" in model.provides)
         assert (layer.temperature is not None) == ("temperature" in model.provides)
         assert (layer.support is not None) == ("support" in model.provides)
-    assert ("lambda" in model.provides) == (n > 1)
-    assert bool(trace.positions) == ("positions" in model.provides)
+    assert ("lambda" in model.provides) == (n > 1) and bool(trace.positions) == ("positions" in model.provides)
     assert bool(trace.head.branches if trace.head is not None else {}) == ("branches" in model.provides)
     assert model.provides >= {"maps", "hidden", "pooled"}
 

@@ -120,8 +120,7 @@ def test_very_short_texts_give_finite_logits_and_gradients(lengths, training):
     logits = head(x, keep, trace=False).logits
     logits.square().sum().backward()
     assert logits.isfinite().all() and x.grad.isfinite().all()
-    assert all(parameter.grad.isfinite().all() for parameter in head.parameters())
-    assert not x.grad[~keep].any()
+    assert all(parameter.grad.isfinite().all() for parameter in head.parameters()) and not x.grad[~keep].any()
 
 
 @pytest.mark.parametrize("kernels", [(), (2, 7, 3, 5), KERNELS])
@@ -144,8 +143,7 @@ def test_one_logit_gives_binary_cross_entropy(texts):
     head = make_head(classes=2, one_logit=True)
     logits = head(x, keep, trace=False).logits
     labels = torch.tensor([1, 0, 1, 0])
-    assert head.weight.shape == (1, 6)
-    assert not logits[:, 0].any()
+    assert head.weight.shape == (1, 6) and not logits[:, 0].any()
     expected = F.binary_cross_entropy_with_logits(logits[:, 1], labels.double())
     torch.testing.assert_close(F.cross_entropy(logits, labels), expected)
 
@@ -158,8 +156,7 @@ def test_head_parameters_match_the_paper(channels, joined, added):
     with torch.device("meta"):
         sizes = {"width": 768, "classes": 2, "channels": channels, "attention_heads": 8, "dense": 512}
         head = Head(**{**WHOLE, **sizes}, pooling="mean")
-    assert head.dense.in_features == joined
-    assert sum(parameter.numel() for parameter in head.parameters()) == added
+    assert head.dense.in_features == joined and sum(parameter.numel() for parameter in head.parameters()) == added
 
 
 @pytest.mark.parametrize(("heads", "nearest"), [(12, 13), (7, 8), (60, 64)])

@@ -39,8 +39,7 @@ def test_differential_v2_lambda_is_a_sigmoid_per_token_and_head():
     assert c.shape == (2, 2, 3, 5, 1)
     logit = sum(X[1, 4, i].item() * mixing.logit.weight[2, i].item() for i in range(16))
     assert c[1, 1, 2, 4, 0].item() == pytest.approx(-1 / (1 + math.exp(-logit)), abs=1e-6)
-    assert (c[:, 0] == 1).all()
-    assert mixing.get_lambdas() is None
+    assert (c[:, 0] == 1).all() and mixing.get_lambdas() is None
 
 
 CONSTRAIN = {
@@ -142,8 +141,7 @@ def test_token_lambdas_take_their_key_from_the_token(sets):
     mixing = additive("pm1", components=3, layer=2, sets=sets, from_input=True)
     assert mixing.get_lambdas() is None
     found = mixing(X.float())  # (B, N, S, L, 1)
-    assert found.shape == (len(X), 3, sets, X.shape[1], 1)
-    assert (found[:, 0] == 1).all()
+    assert found.shape == (len(X), 3, sets, X.shape[1], 1) and (found[:, 0] == 1).all()
     for i in range(2):
         for s in range(sets):
             p = (mixing.lambda_q[i, s].tanh() * (X[0, 1].float() @ mixing.lambda_k[:, i, s]).tanh()).mean()

@@ -182,8 +182,7 @@ def test_equations_contain_exactly_the_terms_of_the_model(seed):
     whole = "\n".join(line.latex for line in write_equation(config))
     for piece, has in PIECES.items():
         assert (piece in whole) == has(config), piece
-    assert whole.count("{") == whole.count("}")
-    assert whole.count(r"\Big(") == whole.count(r"\Big)")
+    assert whole.count("{") == whole.count("}") and whole.count(r"\Big(") == whole.count(r"\Big)")
     components = config.attention.components
     subtracts = config.attention.mixing.startswith("differential")
     assert subtracts or whole.split("\n")[0].count(r"\lambda_{") - (r"n,\mathrm" in whole) == components - 1
@@ -191,14 +190,12 @@ def test_equations_contain_exactly_the_terms_of_the_model(seed):
 
 def test_every_symbol_of_the_score_is_defined():
     whole = text("lexical-last-scaled")
-    assert r"\frac{\sigma_{ij}}{\sqrt{64}}\,[h=H]" in whole
-    assert r"\sigma_{ij} = \rho_i\cdot\rho_j" in whole
+    assert r"\frac{\sigma_{ij}}{\sqrt{64}}\,[h=H]" in whole and r"\sigma_{ij} = \rho_i\cdot\rho_j" in whole
 
 
 @pytest.mark.parametrize("name", ["bilstm", "cnn", "tfidf-logreg", "lexicon"])
 def test_baseline_equations_have_no_attention(name):
-    assert "softmax" not in text(name)
-    assert r"\mathrm{logits}" in text(name)
+    assert "softmax" not in text(name) and r"\mathrm{logits}" in text(name)
 
 
 def test_different_structures_have_different_equations():

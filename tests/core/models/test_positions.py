@@ -26,8 +26,7 @@ def test_recency_depends_on_the_text_length():
         for i in range(1, n + 1):
             wanted = [math.sin(math.pi * i / n), math.cos(math.pi * i / n)] * 2
             assert table[row, i - 1].tolist() == pytest.approx(wanted, abs=1e-6)
-        assert table[row, n - 1, 1] == -1
-        assert (table[row, : n - 1, 1] > -1).all()
+        assert table[row, n - 1, 1] == -1 and (table[row, : n - 1, 1] > -1).all()
 
 
 def test_positions_are_the_weighted_sum_of_three_terms():
@@ -46,8 +45,7 @@ def test_positions_are_the_weighted_sum_of_three_terms():
 def test_unknown_tags_add_nothing_and_class_tokens_have_a_tag():
     positions = PolarityAware(width=8, recency=False, tags=True)
     assert (positions.tags.weight[0] == 0).all()
-    assert positions.tags.weight.shape == (14, 8)
-    assert set(positions.get_factors()) == {"alpha", "gamma"}
+    assert positions.tags.weight.shape == (14, 8) and set(positions.get_factors()) == {"alpha", "gamma"}
     model = make(ModelConfig(width=16, position="polarity-aware", pooling="cls"))
     assert (model(example(), trace=True).trace.tags[:, 0] == CLASS_TAG).all()
 
@@ -112,16 +110,14 @@ def test_predictions_do_not_depend_on_trace_or_batch(preset):
 
 
 def test_texts_without_n_grams_are_refused():
-    model = make(make_config())
-    check_raises(InputError, "these texts come without them", model, example())
+    check_raises(InputError, "these texts come without them", make(make_config()), example())
 
 
 def test_capabilities_include_n_grams():
     assert "ngrams" in list_capabilities(make_config()) and "ngrams" not in list_capabilities(ModelConfig())
-    table = build_model(
+    assert build_model(
         dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2
-    ).ngrams.table
-    assert table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
+    ).ngrams.table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
 
 
 FAMILIES = [*encoders(), "bilstm", "cnn"]

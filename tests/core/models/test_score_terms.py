@@ -192,8 +192,7 @@ def test_rotary_scores_depend_only_on_distance():
 
 
 def test_constant_gates_have_no_effect_and_closed_ones_mask_keys():
-    gated = layer(gate=True)
-    plain = layer()
+    gated, plain = layer(gate=True), layer()
     plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
     with torch.no_grad():
         gated.terms.gate.weight.zero_()

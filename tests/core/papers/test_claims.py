@@ -104,8 +104,7 @@ def count_weights(words: int, classes: int, *, maps: int = 0, width: int = 128) 
         layer = 4 * square + width * 256 + 256 + 256 * width + width + 2 * norms
         return words * width + 2 * layer + norms + width * classes + classes
     scores = maps * (width * width + width) + 2 * square  # Q and K of half the width each; V and output
-    lambdas = (maps - 1) * 2 * width // 4
-    layer = scores + lambdas + 3 * width * 384 + 2 * 384 + width + norms
+    layer = scores + (maps - 1) * 2 * width // 4 + 3 * width * 384 + 2 * 384 + width + norms
     return words * width + 2 * layer + width + width * classes + classes
 
 
@@ -146,9 +145,8 @@ def test_sentiformer_numbers_follow_from_its_own(found):
     assert own["three sets"]["recomputed"] == (ours >= bert).sum() == 2
     assert own["clearest"]["recomputed"] == np.round(ours - bert, 1).tolist() == [0.5, -0.2, -0.2, 0.5]
     assert own["parts"]["recomputed"] == np.round([92.3 - 90.7, 92.3 - 91.1], 1).tolist() == [1.6, 1.2]
-    assert (
-        own["full attention"]["recomputed"] == round(92.1 - 92.3, 1) and "92.1 < 92.3" in own["full attention"]["count"]
-    )
+    full = own["full attention"]
+    assert full["recomputed"] == round(92.1 - 92.3, 1) and "92.1 < 92.3" in full["count"]
     five, three, two = ([86.2, 84.7, 91.0, 91.8, 92.3], [78.4, 76.9, 85.2, 86.0, 86.5], [89.1, 88.0, 93.5, 94.2, 94.0])
     assert own["five classes"]["recomputed"] == five and np.greater(five, three).all()
     assert f"within {np.subtract(two, five).max():.1f} points" in own["five classes"]["sentence"]
@@ -161,8 +159,7 @@ def test_7ess_xin_accuracy_is_implied_by_counts_of_two_equal_classes(found):
     n, misfits = 80_000, []  # of each class, as sections III.A and IV have them
     for name, row in table.iterrows():
         hits = row["recall"] * n
-        alarms = hits / row["precision"] - hits
-        accuracy = (hits + n - alarms) / (2 * n)
+        accuracy = (hits + n - (hits / row["precision"] - hits)) / (2 * n)
         misfits += [name] if abs(accuracy - row["accuracy"]) > 1.6e-4 else []
         at = list(rows("7ess-xin", "II", "accuracy")["variant"]).index(name)
         assert own["accuracy"]["recomputed"][at] == round(accuracy, 4), name

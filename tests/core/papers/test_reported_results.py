@@ -34,15 +34,12 @@ def rms(values):
 def test_reported_tables_are_complete_and_found_by_paper():
     assert {row.paper for row in select_reported()} == {preset.paper for preset in PRESETS.values()} - {"baseline"}
     counts = Counter(row.paper for row in select_reported())
-    others = {"7ess-xin": 195, "lexical": 135, "inceptive": 105, "sentiformer": 51}
-    assert counts == {"ndt": 547, **others}
+    assert counts == {"ndt": 547, "7ess-xin": 195, "lexical": 135, "inceptive": 105, "sentiformer": 51}
     tables = Counter(row.table for row in select_reported(paper="ndt"))
     assert [tables[name] for name in ("I", "III", "V", "VII")] == [56] * 4  # 14 models, 4 metrics
-    assert [tables[name] for name in ("II", "IV", "VI", "VIII")] == [48] * 4
-    assert tables["IX"] == 56
+    assert [tables[name] for name in ("II", "IV", "VI", "VIII")] == [48] * 4 and tables["IX"] == 56
     found = select_reported(paper="ndt", metric="lambda")
-    places = {(row.dataset, row.variant, row.layer, row.component) for row in found}
-    assert len(found) == len(places) == 192
+    assert len(found) == len({(row.dataset, row.variant, row.layer, row.component) for row in found}) == 192
     four = {(row.layer, row.component) for row in found if row.variant.endswith("N=4")}
     assert four == {(layer, component) for layer in (1, 2) for component in (1, 2, 3)}
 
@@ -56,8 +53,7 @@ def test_initial_lambdas_match_the_reported_values():
     assert rms(drift("pm1", layer=1)) == pytest.approx(0.075, abs=5e-4)
     assert rms(drift("pm1", layer=2)) == pytest.approx(0.030, abs=5e-4)
     assert min(drift("pos")) == pytest.approx(0.0114, abs=5e-5)
-    below = [value for value in drift("free") if value < 0]
-    assert below == [pytest.approx(-0.0023, abs=5e-5)]
+    assert [value for value in drift("free") if value < 0] == [pytest.approx(-0.0023, abs=5e-5)]
     assert compute_alpha_beta("pos", 2, 1)[1] == compute_lambda_target(2, 1)
 
 
@@ -100,8 +96,7 @@ def test_every_ndt_preset_has_metrics_and_lambdas_on_the_four_data_sets(componen
 )
 def test_runs_without_reported_results_get_a_reason(preset, settings, words):
     config = compose(preset, settings)
-    assert find_counterpart(preset, config) is None
-    assert words in explain_unmatched(preset, config)
+    assert find_counterpart(preset, config) is None and words in explain_unmatched(preset, config)
 
 
 def test_other_splits_are_noted_and_open_settings_ignored():
@@ -109,10 +104,8 @@ def test_other_splits_are_noted_and_open_settings_ignored():
     again = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2", "data.split": "0.7/0.15/0.15"}))
     whole = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb"}))
     few = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb", "data.limit": 500}))
-    assert "keeps the official splits" in dev.note
-    assert "Both split" in again.note
-    assert whole.note == ""
-    assert few.note == "Training was limited to 500 rows."
+    assert "keeps the official splits" in dev.note and "Both split" in again.note
+    assert whole.note == "" and few.note == "Training was limited to 500 rows."
     open_choices = {"data.name": "imdb", "model.dropout": 0.2, "model.attention.learn_beta": True}
     open_choices["model.attention.lambda_start"] = "0.25"
     assert find_counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None

@@ -129,8 +129,7 @@ def test_every_reported_cell_has_a_row():
             if paper == "ndt":
                 assert len(rows) == sizes.get(table["table"], len(rows))
     [figure] = reproduce_tables("7ess-xin", "fig. 5")["tables"]
-    reported = [row["reported"] for row in figure["rows"] if row["reported"] is not None]
-    assert reported == [85.3, 73.8, 26.2, 33.0, 20.0]
+    assert [row["reported"] for row in figure["rows"] if row["reported"] is not None] == [85.3, 73.8, 26.2, 33.0, 20.0]
 
 
 def test_scores_come_from_the_committed_lines():
@@ -143,9 +142,7 @@ def test_scores_come_from_the_committed_lines():
     ours = row["ours"] / 100
     variance = 1e4 * (0.8199 * 0.1801 + ours * (1 - ours)) / 1194
     assert row["interval"] == pytest.approx(judge_difference(scores, 81.99, variance)["interval"])
-    validation = {
-        line["model"]: line["metrics"]["validation"]["accuracy"] for line in lines if line["model"][:2] == "tf"
-    }
+    validation = {x["model"]: x["metrics"]["validation"]["accuracy"] for x in lines if x["model"][:2] == "tf"}
     chosen = max(validation, key=validation.get)
     [test] = [line["metrics"]["test"]["accuracy"] for line in lines if line["model"] == chosen]
     assert row["baseline"] == pytest.approx(100 * test)
@@ -153,8 +150,7 @@ def test_scores_come_from_the_committed_lines():
 
 
 def make_line(model, seed, predicted, **more):
-    truth = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    accuracy = float(np.mean(truth == predicted))
+    accuracy = float(np.mean(np.array([0, 0, 0, 0, 1, 1, 1, 1]) == predicted))
     scores = {"accuracy": accuracy, "f1_macro": accuracy}
     line = {"group": "7ess-xin-8000", "data": "sentiment140", "model": model, "seed": seed}
     settings = {"data.split": "0.8/0.1/0.1", "data.limit": 8000}
@@ -176,8 +172,7 @@ def write_results(folder, lines):
 def test_rates_and_failed_seeds(tmp_path):
     first, second = [0, 0, 0, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1, 1, 0]
     failed = make_line("tweet-v6-p2", 2, first) | {"failed": "out of memory"}
-    lines = [make_line("tweet-v6-p2", 0, first), make_line("tweet-v6-p2", 1, second), failed]
-    results = write_results(tmp_path, lines)
+    results = write_results(tmp_path, [make_line("tweet-v6-p2", 0, first), make_line("tweet-v6-p2", 1, second), failed])
     [recipe] = list_tables("7ess-xin", "Fig. 5")
     table = build_table(recipe, results)
     rate = find_row(table, "7ess-Xin V6 P2", "confusion_tpr")
@@ -212,9 +207,7 @@ def test_gains_and_wilcoxon_pair_seeds_and_folds():
     row = find_row(table, "mean of 5 models last head", "delta_mean")
     lines = training_cells.read_lines([training_cells.RESULTS], "lexical-nsmc").values()
     score = {(line["model"], line["seed"]): 100 * line["metrics"]["test"]["accuracy"] for line in lines}
-    assert row["values"] == pytest.approx(
-        [score["lexical-last", seed] - score["lexical-none", seed] for seed in (0, 1)]
-    )
+    assert row["values"] == pytest.approx([score["lexical-last", n] - score["lexical-none", n] for n in (0, 1)])
     [table] = reproduce_tables("inceptive", "6")["tables"]
     gain = find_row(table, "BERTweet vs inceptive c=64", "relative_gain")
     assert gain["n"] == 10 and len(gain["values"]) == 10
@@ -227,8 +220,7 @@ def test_gains_and_wilcoxon_pair_seeds_and_folds():
     assert p["verdict"] == DIFFERS  # the paper's is 0.00195
     [table] = reproduce_tables("inceptive", "5")["tables"]
     spread = find_row(table, "inceptive", "cv10_std")
-    scores = [100 * folds["inceptive-64", fold] for fold in range(10)]
-    assert spread["ours"] == pytest.approx(np.std(scores, ddof=1))
+    assert spread["ours"] == pytest.approx(np.std([100 * folds["inceptive-64", fold] for fold in range(10)], ddof=1))
 
 
 def test_nothing_is_known_in_an_empty_folder(empty):
@@ -281,8 +273,7 @@ def test_seeds_and_scale_choose_cells():
 def test_packed_rows_are_restored():
     random = np.random.default_rng(0)
     for rows in (random.integers(0, 5, 1000), np.zeros(7, np.int64), random.integers(0, 2, (50, 12))):
-        restored = unpack_rows(pack_rows(rows), len(rows), several=rows.ndim == 2)
-        assert np.array_equal(restored, rows)
+        assert np.array_equal(unpack_rows(pack_rows(rows), len(rows), several=rows.ndim == 2), rows)
 
 
 def test_later_results_replace_failures_only(tmp_path):
@@ -291,8 +282,7 @@ def test_later_results_replace_failures_only(tmp_path):
     result = {"metrics": {"test": {"accuracy": 1}}, "predicted": "1:", "test": "x"}
     for each in ({"failed": "no memory"}, result, {"failed": "again"}):
         training_cells.append_result(tmp_path, line | each, {})
-    assert training_cells.read_lines([tmp_path], "g")[cell.key] == line | result
-    assert make_key(line) == cell.key
+    assert training_cells.read_lines([tmp_path], "g")[cell.key] == line | result and make_key(line) == cell.key
 
 
 def test_unknown_tables_are_refused():
@@ -309,9 +299,7 @@ def test_committed_labels_cover_every_line():
             if "failed" not in line:
                 truth = labels[line["test"]]
                 several = truth["task"] == "multi"
-                answers = [
-                    unpack_rows(text, truth["n"], several=several) for text in (truth["labels"], line["predicted"])
-                ]
+                answers = [unpack_rows(x, truth["n"], several=several) for x in (truth["labels"], line["predicted"])]
                 if not several:
                     accuracy = line["metrics"]["test"]["accuracy"]
                     assert np.mean(answers[0] == answers[1]) == pytest.approx(accuracy, abs=1e-5)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refused import check_raises
 
 from core.api import public as sentiscope
 from core.exceptions import InputError, NotAvailable
@@ -115,13 +116,11 @@ def test_attention_is_the_normalised_kernel_and_outputs_stay_in_the_hull():
     assert weights == pytest.approx(maps, abs=1e-6) and found["difference"] < 1e-6 and found["distance"] < 1e-12
     assert weights.sum(-1) == pytest.approx(1) and weights.min() >= 0, "means of the values are inside their hull"
     assert gates[0] == 1 and (gates[1:] < 1).all()
-    without = theory.compute_kernel(*np.ones((2, 1, 12, 8)), np.ones(12), np.ones((12, 12), bool))
-    assert (without == 1).all()
+    assert (theory.compute_kernel(*np.ones((2, 1, 12, 8)), np.ones(12), np.ones((12, 12), bool)) == 1).all()
 
 
 def test_the_gate_is_a_factor_on_keys_and_hidden_keys_weigh_nothing():
-    draw = np.random.default_rng(0)
-    q, k = draw.normal(size=(2, 2, 5, 4))
+    q, k = np.random.default_rng(0).normal(size=(2, 2, 5, 4))
     gates, seen = np.array([1, 0.5, 0.1, 1, 1]), np.tril(np.ones((5, 5), bool))
     plain, gated = (theory.compute_kernel(q, k, each, seen) for each in (np.ones(5), gates))
     assert gated / gated.sum(-1, keepdims=True) == pytest.approx(plain * gates / (plain * gates).sum(-1, keepdims=True))
@@ -132,12 +131,9 @@ def test_the_gate_is_a_factor_on_keys_and_hidden_keys_weigh_nothing():
 def test_what_has_no_kernel_is_refused():
     store = RunStore()
     for run, said in (("starter-ndt-01-n3", "no single attention map"), ("starter-lexical-last", "more terms")):
-        with pytest.raises(NotAvailable, match=said):
-            theory.compare_with_kernel(load_run(store, run), "good")
-    with pytest.raises(InputError, match="layer 9: this model has layers 1 to"):
-        sentiscope.theory("kernel", layer=9)
-    with pytest.raises(NotAvailable, match="knows no word"):
-        sentiscope.theory("kernel", text="")
+        check_raises(NotAvailable, said, theory.compare_with_kernel, load_run(store, run), "good")
+    check_raises(InputError, "layer 9: this model has layers 1 to", sentiscope.theory, "kernel", layer=9)
+    check_raises(NotAvailable, "knows no word", sentiscope.theory, "kernel", text="")
 
 
 def test_a_mistyped_name_lists_all():

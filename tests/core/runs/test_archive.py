@@ -69,8 +69,7 @@ KEPT += ["tokenizer.json", "weights.safetensors"]
 def test_an_imported_run_equals_the_exported_one_without_local_data(store, finished, elsewhere, tmp_path):
     export_file(store, "first", tmp_path / "a.zip")
     assert (tmp_path / "a.zip").read_bytes() == export_run(store, "first"), "the same run gives the same bytes"
-    assert import_run(elsewhere, tmp_path / "a.zip") == "first"
-    assert elsewhere.read("first") == store.read("first")
+    assert import_run(elsewhere, tmp_path / "a.zip") == "first" and elsewhere.read("first") == store.read("first")
     assert (elsewhere.get_path("first") / "weights.safetensors").read_text() == "weights.safetensors"
     own = compose("vanilla", {"data.name": "/home/me/reviews.csv"})
     store.update("first", process=Process(1, 1.0, "another"), config=own, status="failed")
@@ -82,8 +81,7 @@ def test_an_imported_run_equals_the_exported_one_without_local_data(store, finis
         assert files(elsewhere.get_path(run)) == [archive.IMPORTED, *KEPT]
     record = elsewhere.read("first-2")
     assert record.process is None and record.config.data.name == "elsewhere:reviews.csv"
-    with pytest.raises(RunNotFound):
-        export_run(store, "nobody")
+    check_raises(RunNotFound, None, export_run, store, "nobody")
 
 
 @pytest.mark.parametrize("linked", ["weights.safetensors", "evaluation/test"])
@@ -303,5 +301,4 @@ def test_invalid_predictions_are_refused_in_a_separate_process(store, finished, 
     monkeypatch.setenv("SENTISCOPE_LIMITS", "size=2,rows=60")
     monkeypatch.setattr("core.data.limits.read_bytes", lambda path: pytest.fail("read in this process"))
     check_raises(InputError, rf"first/evaluation/test/predictions\.parquet: .*{said}", import_run, elsewhere, finished)
-    assert [each.run for each in elsewhere.list()] == ["first"]
-    assert not list(elsewhere.folder.glob(".import-*"))
+    assert [each.run for each in elsewhere.list()] == ["first"] and not list(elsewhere.folder.glob(".import-*"))

@@ -40,8 +40,7 @@ def test_encoders_are_found_by_path_folder_and_hub_cache(tmp_path, monkeypatch):
     (cache / "models--other--bert" / "refs").mkdir()
     (cache / "models--other--bert" / "refs" / "main").write_text("zzz\n")
     hollow_backbone(cache / "models--a--voice" / "snapshots" / "1", model_type="whisper")
-    assert find_backbone(str(path)).folder == path
-    assert find_backbone("some/bert").folder == named
+    assert find_backbone(str(path)).folder == path and find_backbone("some/bert").folder == named
     assert find_backbone("other/bert").folder == new
     assert [each.name for each in list_backbones()] == ["some/bert", "other/bert"]
     (path / backbones.INDEX).write_text(json.dumps({"weight_map": {"a": "model-1.safetensors"}}))
@@ -91,8 +90,7 @@ def test_a_sweep_uses_the_encoder_sizes_of_each_cell(tmp_path):
     assert [each.config.model.width for each in list_members(plan)] == [24, 48]
     with pytest.raises(ConfigError, match=r"a pretrained encoder is needed, by name or as a folder"):
         list_members(Plan("study", models=("vanilla", "pretrained")))
-    grid = {"model.layers": ("2", "3")}
-    other = Plan("study", models=("pretrained",), grid=grid, settings={"model.backbone": small})
+    other = Plan("study", models=("pretrained",), grid={"model.layers": ("2", "3")}, settings={"model.backbone": small})
     check_raises(ConfigError, r"layers=3: model\.layers=3: .*has 2; leave it out", list_members, other)
     gone = replace(plan, grid={"model.backbone": (str(tmp_path / "gone"),)}, created="2026-11-23")
     assert len(list_members(gone)) == 1  # a recorded one can still be shown and removed
@@ -296,8 +294,7 @@ def test_no_code_of_an_encoder_is_run(store, begin, tiny_backbone, tmp_path):
     (tiny_backbone / "tokenizer.json").unlink()
     record = execute(store, begin("careful"))
     assert (record.status, kind) == ("done", "bert"), record.reason
-    assert load_run(store, "careful").predict(["good film"]).probabilities.shape == (1, 2)
-    assert not mark.exists()
+    assert load_run(store, "careful").predict(["good film"]).probabilities.shape == (1, 2) and not mark.exists()
     for auto in parts:
         changed(tiny_backbone, auto_map={auto: named[auto]})
         with contextlib.suppress(Exception):  # what is there is no real class

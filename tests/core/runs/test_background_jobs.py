@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import psutil
 import pytest
+from refused import check_raises
 from waiting import hold_ticket, until
 
 from core.exceptions import InputError, NotAvailable
@@ -73,12 +74,10 @@ def test_interrupted_jobs_leave_nothing_and_failed_ones_their_reason(here, error
     def stop(what, share):
         raise error
 
-    with pytest.raises(error):
-        here.compute(stop)
+    check_raises(error, None, here.compute, stop)
     assert not list(here.folder.iterdir())
     never = dataclasses.replace(here, to=-1)
-    with pytest.raises(NotAvailable, match="never ends"):
-        never.compute()
+    check_raises(NotAvailable, "never ends", never.compute)
     assert (background_jobs.read_job(never).status, background_jobs.read_job(never).what) == ("failed", "it never ends")
     background_jobs.forget(never)
     assert background_jobs.read_job(never).status == "none"

@@ -82,8 +82,7 @@ def test_few_differing_rows_have_no_interval_and_are_no_tie(store):
     told = {(row["metric"], row["value"]): row for row in found}
     for value in ("none differ", "three differ"):
         row = told["f1_macro", value]
-        assert (row["interval"], row["rows_needed"]) == (None, None)
-        assert describe_pair(row) == "cannot be told apart"
+        assert (row["interval"], row["rows_needed"]) == (None, None) and describe_pair(row) == "cannot be told apart"
     low, high = told["f1_macro", "many differ"]["interval"]
     assert 0 < low < told["f1_macro", "many differ"]["difference"] < high <= 1
     low, high = told["accuracy", "none differ"]["interval"]

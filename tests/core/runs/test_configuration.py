@@ -49,8 +49,7 @@ def parse_typed(command: str) -> dict[str, object]:
 )
 def test_the_command_reproduces_the_settings_of_the_run(record, tmp_path):
     command, note = write_train_command(record, RunStore(tmp_path))
-    assert note == ""
-    assert parse_typed(command) == flatten_config(record.config)
+    assert note == "" and parse_typed(command) == flatten_config(record.config)
 
 
 def test_without_the_start_run_every_setting_is_written(tmp_path):

@@ -183,8 +183,7 @@ def test_distilled_trainings_resume_identically(store, tiny, monkeypatch):
     monkeypatch.setattr(distillation, "cross_fit_tfidf", None)  # asked once only
     assert execute(store, cut).status == "done"
     first, second = ((store.get_path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
-    assert first == second
-    assert not (store.get_path(cut) / distillation.FILE).exists()
+    assert first == second and not (store.get_path(cut) / distillation.FILE).exists()
 
 
 def test_teachers_say_the_same_of_sentences_that_differ_only_in_the_group():

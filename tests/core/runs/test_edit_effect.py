@@ -3,6 +3,7 @@ import shutil
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core.api.evaluation import evaluate
 from core.api.prediction import predict
@@ -38,10 +39,8 @@ def test_an_edit_of_all_texts_is_the_edit_of_each(store, run, tmp_path):
 def test_an_edit_of_all_texts_names_no_token(store, run):
     for edit in ("g1.1:0", "h1.1,g1.1:0"):
         said = rf"--edit {edit.split(',')[-1]}: this names a word of one text; an edit of many texts names parts"
-        with pytest.raises(InputError, match=said):
-            evaluate(run, edit=edit, store=store)
-    with pytest.raises(InputError, match=r"--edit h9\.1: this run has layers 1 to"):
-        evaluate(run, edit="h9.1", store=store)
+        check_raises(InputError, said, evaluate, run, edit=edit, store=store)
+    check_raises(InputError, r"--edit h9\.1: this run has layers 1 to", evaluate, run, edit="h9.1", store=store)
 
 
 def test_the_answers_that_an_edit_changes_are_those_of_the_loop_of_single_edits(store, run):
@@ -49,9 +48,7 @@ def test_the_answers_that_an_edit_changes_are_those_of_the_loop_of_single_edits(
     rows = read_evaluation_data(store.read(run), DataRequest(limit=30)).rows
     pairs = []
     for text, label in zip(rows["text"], rows["label"], strict=True):
-        answers = [
-            predict(run, [text], edit=edit, store=store)["predictions"][0]["label"] for edit in ("", "h1.1,t:0.5")
-        ]
+        answers = [predict(run, [text], edit=x, store=store)["predictions"][0]["label"] for x in ("", "h1.1,t:0.5")]
         pairs.append([answers[0] != answers[1], *(store.read(run).classes[label] == each for each in answers)])
     changed, trained, edited = np.array(pairs).T
     assert (found["changed"], found["trained"], found["edited"]) == (changed.sum(), trained.mean(), edited.mean())

@@ -41,8 +41,7 @@ def test_settings_and_weights_determine_the_file_name(measured, monkeypatch):
     stems = {BeliefFiles.from_run(store, "mine", *given).stem for given in ((), ("deletion",), ("deletion", 8))}
     monkeypatch.setattr(faithfulness_files, "hash_weights", lambda path, version: "other weights")
     stems.add(BeliefFiles.from_run(store, "mine").stem)
-    assert len(stems) == 4
-    assert BeliefFiles.from_run(store, "mine").words == ("believe", "mine", "--limit=200")
+    assert len(stems) == 4 and BeliefFiles.from_run(store, "mine").words == ("believe", "mine", "--limit=200")
     words = BeliefFiles.from_run(store, "mine", "shapley", 50).words
     assert words == ("believe", "mine", "--limit=50", "--method=shapley")
 

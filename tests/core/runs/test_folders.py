@@ -53,8 +53,7 @@ def store(brought):
 
 def test_starters_are_in_the_installation_or_the_checkout(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
-    assert get_starters_dir() == Path(core.__file__).parents[1] / "trained"
-    assert len(list_starters()) >= 8
+    assert get_starters_dir() == Path(core.__file__).parents[1] / "trained" and len(list_starters()) >= 8
     package = tmp_path / "site-packages" / "core"
     (package / "starters" / "starter-one").mkdir(parents=True)
     monkeypatch.setattr(core, "__file__", str(package / "__init__.py"))
@@ -67,8 +66,7 @@ def test_runs_and_starters_are_found_by_name(store, brought, tmp_path, monkeypat
     assert store.get_path("starter-small") == brought / "starter-small"
     assert store.get_path("mine") == store.folder / "mine"
     assert {row["run"]: row["starter"] for row in api.runs_list()["runs"]} == {"mine": False, "starter-small": True}
-    with pytest.raises(RunNotFound):
-        store.get_path("other")
+    check_raises(RunNotFound, None, store.get_path, "other")
     assert [record.run for record in RunStore(store.folder).list()] == ["mine"], "a folder that is named has its own"
     own = store.folder / "starter-small"
     own.mkdir()
@@ -121,5 +119,4 @@ def test_maps_of_starters_are_cached(store, brought):
     before = content(brought)
     first = api.project("starter-small", method="pca", store=store)
     assert first["computed"] and Path(first["file"]).is_relative_to(get_cache_folder())
-    assert not api.project("starter-small", method="pca", store=store)["computed"]
-    assert content(brought) == before
+    assert not api.project("starter-small", method="pca", store=store)["computed"] and content(brought) == before

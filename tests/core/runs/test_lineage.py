@@ -82,8 +82,7 @@ def test_removed_rows_are_known_before_the_training(store, write, setting):
     begin(store, "third", write(0, 60), **{"data.seed": 1})
     refused = api.data_check(write(0, 60), start="third", store=store)
     assert not refused["ok"] and "are too few for evaluation" in refused["problem"]
-    with pytest.raises(RunNotFound):
-        api.data_check(write(0, 60), start="none", store=store)
+    check_raises(RunNotFound, None, api.data_check, write(0, 60), start="none", store=store)
 
 
 @pytest.mark.slow

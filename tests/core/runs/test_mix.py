@@ -71,9 +71,8 @@ def test_weight_and_temperature_are_fitted_on_validation(trained, loaded):
     texts, _ = said(trained, VALIDATION)
     labels = load_dataset(loaded.record.config.data).get_targets(VALIDATION)
     assert len(labels) >= LEAST
-    parts, losses = loaded.predict(texts).parts, {}
-    for weight in np.linspace(0, 1, 201):
-        losses[weight] = evaluate(labels, np.exp(blend_logits(parts, weight, "single")))["loss"]
+    parts, weights = loaded.predict(texts).parts, np.linspace(0, 1, 201)
+    losses = {each: evaluate(labels, np.exp(blend_logits(parts, each, "single")))["loss"] for each in weights}
     assert 0.05 < loaded.mix.weight < 0.95, "a case in which both count"
     assert loaded.mix.weight == pytest.approx(min(losses, key=losses.get), abs=0.005)
     assert loaded.record.mix_weight == loaded.mix.weight
@@ -147,8 +146,7 @@ def test_mixtures_are_named_everywhere(trained, loaded):
     folder, both = trained.get_path("mixed"), (*loaded.model.parameters(), *loaded.mix.model.parameters())
     files = [folder / TOKENIZER, folder / WEIGHTS, folder / MIX / TOKENIZER, folder / MIX / WEIGHTS]
     assert read_efficiency(trained, loaded.record).disk == sum(file.stat().st_size for file in files)
-    assert loaded.record.parameters == sum(each.numel() for each in both)
-    assert words in repr(Run("mixed", trained))
+    assert loaded.record.parameters == sum(each.numel() for each in both) and words in repr(Run("mixed", trained))
     assert api.runs_table(api.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
     measured = api.evaluate("mixed", store=trained)["mix"]
     assert measured["note"].startswith(f"M{words[1:]}: accuracy alone, the network ")
@@ -353,8 +351,7 @@ def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability
 def test_the_terminal_shows_counterfactuals_of_one_label(say):
     shown = say("flip", "several", "word1 late warm", target="late")
     assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
-    assert shown[2].startswith("warm 0.")
-    assert shown[3].startswith("proven: ")
+    assert shown[2].startswith("warm 0.") and shown[3].startswith("proven: ")
     shown = say("distance", "several", "word1 [not] {} late", target="late", insert="so")
     assert "P(late) by words between, then without the negation" in shown
     assert [line.split()[0] for line in shown[-2:]] == ["0", "1"]

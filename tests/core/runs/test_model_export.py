@@ -43,8 +43,7 @@ def run_card(folder, texts):
     assert len(lines.splitlines()) <= 40
     code = f"{BLOCKED}{lines}\nprint(json.dumps(classify(json.load(sys.stdin))))"
     given = {"input": json.dumps(texts), "capture_output": True, "text": True, "cwd": folder, "check": True}
-    done = subprocess.run([sys.executable, "-c", f"import json\n{code}"], **given)
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(subprocess.run([sys.executable, "-c", f"import json\n{code}"], **given).stdout.splitlines()[-1])
 
 
 @pytest.mark.slow
@@ -121,8 +120,7 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
     refuse("is there already; name a new folder", to=tmp_path / "full")
     refuse("no run 'none'", run="none")
     mine = RunStore(tmp_path / "runs")
-    first = mine.create(store.read(WORDS).config, "vanilla", "first").run
-    refuse("has no weights", run=first, runs=mine)
+    refuse("has no weights", run=mine.create(store.read(WORDS).config, "vanilla", "first").run, runs=mine)
     monkeypatch.setattr(onnx_model.importlib.util, "find_spec", lambda name: None)
     refuse(re.escape("onnx and onnxruntime: `pip install 'sentiscope[onnx]'`"))
     monkeypatch.undo()

@@ -111,8 +111,7 @@ def test_effects_are_those_of_the_edits_that_they_name(store, run):
 )
 def test_gates_lexicon_and_own_head_are_switched_off_as_a_whole(starter, kinds):
     loaded = load_run(RunStore(Path(__file__).parents[3] / "trained"), f"starter-{starter}")
-    given = read_evaluation_data(loaded.record, DataRequest(split="test", limit=40))
-    found = measure_effects(loaded, given)
+    found = measure_effects(loaded, read_evaluation_data(loaded.record, DataRequest(split="test", limit=40)))
     assert [row["what"] for row in found["effects"]] == [*kinds, "all heads off"]
     assert found["effects"][-1]["changed"] > 5 and all(abs(row["loss"]) > 0 for row in found["effects"])
     if starter == "inceptive-16":
@@ -127,8 +126,7 @@ def decide_by_loop(loaded, text: str) -> list[tuple[str, int]]:
     model, lengths = loaded.model, len(loaded.inspect(text).tokens)
     edits = [f"h{at}.{head + 1}" for at in range(1, len(model.layers) + 1) for head in range(model.heads)]
     for at in range(1, len(model.layers) + 1):
-        maps = range(model.components if model.components > 1 else 0)
-        edits += [f"l{at}c{i}:0" if i else f"c{at}.0" for i in maps]
+        edits += [f"l{at}c{i}:0" if i else f"c{at}.0" for i in range(model.components if model.components > 1 else 0)]
         edits += [f"s{at}"] * (model.lexical != "none")
         edits += [",".join(f"g{at}.{i}:1" for i in range(1, lengths + 1))] * ("gates" in model.provides)
     answer = loaded.predict([text]).probabilities[0].argmax()
@@ -166,8 +164,7 @@ def test_log_loss_is_that_of_the_true_labels():
 def test_gates_are_opened_and_lexical_terms_silenced():
     shipped = RunStore(Path(__file__).parents[3] / "trained")
     loaded = load_run(shipped, "starter-sentiformer")
-    given = read_evaluation_data(loaded.record, DataRequest(split="test", limit=10))
-    found = measure_importance(loaded, given)
+    found = measure_importance(loaded, read_evaluation_data(loaded.record, DataRequest(split="test", limit=10)))
     gates = [row for row in found["parts"] if row["kind"] == "gates"]
     assert [(row["part"], row["how"]) for row in gates[:2]] == [("gates1", "open"), ("gates1", "mean")]
     assert any(abs(row["loss"]) > 0 for row in gates) and found["lambdas"] == []

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from refused import check_raises
 
 from core import api
 from core.exceptions import InputError, NotAvailable
@@ -26,8 +27,7 @@ def test_a_run_repeats_to_the_bit_and_portions_change_only_rounding(trained, tra
         return load_run(RunStore(trained_on_reviews(preset, "long", **PASSAGES, **more).parent), "long")
 
     first, again = (each.model.state_dict() for each in (load_run(trained, "long"), train("ndt-01-n2")))
-    assert all(torch.equal(first[name], again[name]) for name in first)
-    assert first["passages.query"].abs().max() > 0
+    assert all(torch.equal(first[name], again[name]) for name in first) and first["passages.query"].abs().max() > 0
     whole, texts = train("vanilla", **{"model.dropout": 0.0}), [LONG, "good", ""]
     monkeypatch.setattr(training_stage, "PORTION", 25)
     portions = train("vanilla", **{"model.dropout": 0.0})
@@ -57,7 +57,5 @@ def test_the_effect_of_a_passage_is_the_log_odds_lost_without_it(trained):
 
 
 def test_passages_of_words_and_own_passages_of_a_short_text_are_refused(trained):
-    with pytest.raises(InputError, match="passages of 4 tokens by itself"):
-        api.predict("long", [LONG], passage=5, store=trained)
-    with pytest.raises(NotAvailable, match="short enough"):
-        load_run(trained, "long").predict_by_passage(["good"], 0)
+    check_raises(InputError, "passages of 4 tokens by itself", api.predict, "long", [LONG], passage=5, store=trained)
+    check_raises(NotAvailable, "short enough", load_run(trained, "long").predict_by_passage, ["good"], 0)

@@ -48,10 +48,8 @@ def weights(store, run):
 def test_a_run_goes_from_a_file_to_its_results(whole):
     store, run, told = whole
     record, loaded = store.read(run), load_run(store, run)
-    assert record.status == "done"
-    assert record.classes == ("negative", "positive")
-    assert record.vocabulary == loaded.tokenizer.size
-    assert record.max_length == 16
+    assert record.status == "done" and record.classes == ("negative", "positive")
+    assert record.vocabulary == loaded.tokenizer.size and record.max_length == 16
     assert record.parameters == sum(p.numel() for p in loaded.model.parameters())
     assert (record.threads, record.device) == (1, "cpu")
     assert record.seconds > 0 and len(record.data_fingerprint) == 64 and record.data_notes
@@ -70,17 +68,14 @@ def test_a_run_goes_from_a_file_to_its_results(whole):
     cooled = results["temperature"]
     assert (cooled["value"], cooled["rows"], record.temperature) == (1, 12, 1), "twelve rows are too few for one"
     assert results["metrics"].keys() == results["intervals"].keys() == results["silhouette"].keys()
-    assert results["metrics"].keys() == {"validation", "test"}
-    assert [len(layer) for layer in results["lambda"]] == [2, 2]
+    assert results["metrics"].keys() == {"validation", "test"} and [len(layer) for layer in results["lambda"]] == [2, 2]
     best = read_history(store.get_path(run) / HISTORY).select_kind("epoch")[results["best_epoch"]]
     assert results["metrics"]["validation"]["accuracy"] == best["validation"]["accuracy"]
-    assert results["lambda"] == best["lambda"]
-    assert results["yardstick"]["model"] == "tfidf-logreg"
+    assert results["lambda"] == best["lambda"] and results["yardstick"]["model"] == "tfidf-logreg"
     assert json.loads((store.get_path(run) / "evaluation/test/metrics.json").read_text())["n"] == 12
     assert not (store.get_path(run) / CHECKPOINT).exists()
 
-    assert not loaded.model.training
-    assert not any(parameter.requires_grad for parameter in loaded.model.parameters())
+    assert not loaded.model.training and not any(parameter.requires_grad for parameter in loaded.model.parameters())
     table = pd.read_parquet(store.get_path(run) / "evaluation/test/predictions.parquet")
     said = predict_texts(loaded.model, loaded.tokenizer, table["text"].tolist())
     assert np.allclose(said.probabilities[:, 1], table["probability:positive"], atol=1e-6)
@@ -200,8 +195,7 @@ def test_a_cancelled_run_resumes_identically(store, tiny, whole, monkeypatch):
             (store.get_path(cut) / CANCEL).touch()
 
     record = execute(store, cut, on_event=cancel)
-    assert record.status == "cancelled"
-    assert record.progress["step"] == 17 and "continues it" in record.reason
+    assert record.status == "cancelled" and record.progress["step"] == 17 and "continues it" in record.reason
     assert load_run(store, cut).record.status == "cancelled"  # the best weights so far can be looked at
     assert {0, 5, 12} <= set(seen), "checkpoints within an epoch tell the record how far it is"
     torch.rand(7)
@@ -279,8 +273,7 @@ def test_pretraining_with_masked_words_resumes(store, tiny):
     stopped = execute(store, cut, on_event=cancel_at(store, cut, 17))
     assert stopped.status == "cancelled" and stopped.progress["stage"] == "masked"
     assert (stopped.progress["step"], stopped.progress["steps"], stopped.progress["epochs"]) == (17, 24, 2)
-    assert execute(store, cut).status == "done"
-    assert weights(store, cut) == weights(store, whole)
+    assert execute(store, cut).status == "done" and weights(store, cut) == weights(store, whole)
 
 
 SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 60}

@@ -42,19 +42,16 @@ def test_stored_maps_are_read_unchanged_with_their_arguments(store, evaluated):
     made = here.compute()
     again = here.read()
     assert (again.places == made.places).all() and (again.rows == np.arange(60)).all()
-    assert again.quality.space == pytest.approx(made.quality.space, abs=1e-6)
-    assert again.explained == made.explained
+    assert again.quality.space == pytest.approx(made.quality.space, abs=1e-6) and again.explained == made.explained
     about = json.loads(here.get_path("json").read_text())
-    assert about["arguments"] == {"method": "pca", "dimensions": 2, "rows": 3000, "seed": 0}
-    assert about["n"] == 60
+    assert about["arguments"] == {"method": "pca", "dimensions": 2, "rows": 3000, "seed": 0} and about["n"] == 60
     assert not here.get_path("progress.json").exists()
 
 
 def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
     changes = {}, {"dimensions": 3}, {"rows": 40}, {"seed": 1}, {"method": "tsne"}
     stems = {list_files(store, evaluated, **settings).stem for settings in changes}
-    assert len(stems) == 5
-    assert all(len(stem) == 64 for stem in stems)
+    assert len(stems) == 5 and all(len(stem) == 64 for stem in stems)
     path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     np.save(path, np.load(path) + 1)
     assert list_files(store, evaluated).stem not in stems
@@ -62,8 +59,7 @@ def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
 
 def test_missing_splits_are_refused_with_the_existing_ones(store, evaluated):
     check_raises(InputError, "split 'dev'; it has test", MapFiles.from_run, store, evaluated, "dev", PCA)
-    with pytest.raises(InputError):
-        MapFiles.from_run(store, evaluated, "../test", PCA)
+    check_raises(InputError, None, MapFiles.from_run, store, evaluated, "../test", PCA)
     path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     whole = path.read_bytes()
     np.save(path, np.zeros((3, 6), np.float32))
@@ -93,8 +89,7 @@ def test_start_computes_in_a_background_process(store, evaluated):
     if told.exists():
         with open(told) as stream:
             psutil.Process(json.load(stream)["process"]["pid"]).wait(60)
-    assert background_jobs.read_job(here).status == "done"
-    assert len(here.read().rows) == 60
+    assert background_jobs.read_job(here).status == "done" and len(here.read().rows) == 60
 
 
 STAGES = ["embedding", "layer 1", "layer 2", "head"]

@@ -188,8 +188,7 @@ def test_a_waiting_process_becomes_its_command_and_keeps_its_locks(tmp_path, wai
         began = psutil.Process(process.pid).create_time()
         assert psutil.Process(process.pid).memory_full_info().uss < 10e6
     assert process.stdout.readline() == f"{process.pid}\n"
-    assert psutil.Process(process.pid).create_time() == began
-    assert not has_ticket(tmp_path, "run")
+    assert psutil.Process(process.pid).create_time() == began and not has_ticket(tmp_path, "run")
     asked = iter([False, True])
     with pytest.raises(Cancelled), wait_for_slot(tmp_path, "mine", "2020", lambda: next(asked)):
         pytest.fail("the slot went lost on the way")
@@ -207,8 +206,7 @@ def test_processes_start_in_the_order_of_their_runs(tmp_path, waiting):
     with wait_for_slot(tmp_path, "busy", "2020"):
         later, first = waiting("later", "2022"), waiting("first", "2021")
         until(lambda: has_ticket(tmp_path, "later") and has_ticket(tmp_path, "first"))
-    assert first.stdout.readline() == f"{first.pid}\n"
-    assert has_ticket(tmp_path, "later")
+    assert first.stdout.readline() == f"{first.pid}\n" and has_ticket(tmp_path, "later")
     first.stdin.close()
     assert later.stdout.readline() == f"{later.pid}\n"
 
@@ -226,8 +224,7 @@ def test_a_cancelled_waiting_process_starts_without_a_slot(tmp_path, waiting, ho
             (run / "CANCEL").touch()
         else:
             process.terminate()
-        assert process.stdout.readline() == f"{process.pid}\n"
-        assert (run / "CANCEL").exists()
+        assert process.stdout.readline() == f"{process.pid}\n" and (run / "CANCEL").exists()
         assert not has_ticket(tmp_path, "run")
 
 

@@ -142,8 +142,7 @@ def test_undefined_metrics_of_one_class_are_explained(loaded, tmp_path):
         read_evaluation_data(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)),
     )
     assert found["n"] == 2 and set(found["left_out"]) == {"roc_auc", "roc_auc_macro", "average_precision"}
-    assert found["left_out"]["roc_auc"] == "no row is 'negative'"
-    assert "Only 2 rows" in found["warnings"][0]
+    assert found["left_out"]["roc_auc"] == "no row is 'negative'" and "Only 2 rows" in found["warnings"][0]
 
 
 def test_without_data_the_training_overlap_is_unknown(loaded):
@@ -152,8 +151,7 @@ def test_without_data_the_training_overlap_is_unknown(loaded):
     )
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
     said = "It is not known which rows the run was trained on, and there is no TF-IDF"
-    assert any(said in each for each in found["warnings"])
-    assert "have changed" in found["yardsticks"]["left_out"]
+    assert any(said in each for each in found["warnings"]) and "have changed" in found["yardsticks"]["left_out"]
 
 
 @pytest.mark.slow
@@ -179,8 +177,7 @@ def test_a_second_evaluation_loads_no_training_data(loaded, monkeypatch):
         if share > 0.4:
             raise Cancelled("enough")
 
-    with pytest.raises(Cancelled):
-        report.build_report(loaded, given, on_progress=stop)
+    check_raises(Cancelled, None, report.build_report, loaded, given, on_progress=stop)
     assert told == [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
     first = report.build_report(loaded, given)
     trained = load_trained_data(loaded.record)
@@ -234,8 +231,7 @@ def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
     chosen = report.choose_thresholds(store, record, {"positive": 4, "negative": 1})
     assert chosen["positive"].threshold == find_cheapest(*read_saved(store, "validation"), 4)
     assert chosen["positive"].validation["n"] == len(read_saved(store, "validation")[0])
-    labels = np.array([0, 1, 1])
-    probabilities = np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
+    labels, probabilities = np.array([0, 1, 1]), np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
     if record.classes != ("negative", "positive"):
         probabilities, labels = probabilities[:, ::-1], 1 - labels
     found = report.compute_costs(record, chosen, labels, probabilities)

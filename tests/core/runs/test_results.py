@@ -27,8 +27,7 @@ def test_the_prediction_table_has_class_names_and_data_columns():
     ours = ["row", "text", "label", "predicted", "probability:no", "probability:yes"]
     assert list(table) == [*ours, "phenomenon", "data:row", "extra"]
     assert table["label"].tolist() == ["yes", "no", "no", "yes"]
-    assert table["predicted"].tolist() == ["yes", "no", "yes", "yes"]
-    assert table["data:row"].tolist() == [7, 8, 9, 10]
+    assert table["predicted"].tolist() == ["yes", "no", "yes", "yes"] and table["data:row"].tolist() == [7, 8, 9, 10]
     assert table["extra"].tolist() == ["1", "two", "None", "?"], "a column of mixed things is stored as text"
     assert np.array_equal(table["probability:yes"], PROBABILITIES[:, 1])
 
@@ -41,11 +40,9 @@ def test_three_files_hold_a_split(judged, tmp_path):
     assert np.array_equal(np.load(folder / "embeddings.npy"), judged.predictions.pooled)
     found = json.loads((folder / "metrics.json").read_text())
     assert found["metrics"]["accuracy"] == accuracy_score(FRAME["label"], PROBABILITIES.argmax(1)) == 0.75
-    assert found["confusion"] == [[1, 1], [0, 2]]
-    assert (found["n"], found["classes"]) == (4, ["no", "yes"])
+    assert found["confusion"] == [[1, 1], [0, 2]] and (found["n"], found["classes"]) == (4, ["no", "yes"])
     low, high = found["intervals"]["accuracy"]
-    assert low <= 0.75 <= high
-    assert found["silhouette"]["rows"] == 4
+    assert low <= 0.75 <= high and found["silhouette"]["rows"] == 4
     rows = FRAME[FRAME["label"] == 1].reset_index(drop=True)
     predictions = Predictions(*(part[[0, 3]] for part in (PROBABILITIES, PROBABILITIES, judged.predictions.pooled)))
     write_split(tmp_path, EvaluatedSplit("one", rows, predictions, CLASSES))

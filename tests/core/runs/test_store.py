@@ -29,8 +29,7 @@ def test_records_round_trip_with_every_field(store, created):
     machine = {"process": get_own_process(), "device": "cpu", "versions": {"torch": "2"}}
     full = dataclasses.replace(created, **told, **read, **sizes, **machine)
     store.write(full)
-    assert store.read("first") == full
-    assert store.list() == [full]
+    assert store.read("first") == full and store.list() == [full]
     assert json.loads((store.get_path("first") / RECORD).read_text())["schema"] == 1
 
 
@@ -124,10 +123,8 @@ def test_a_damaged_run_is_listed_with_its_reason(store, config, created, damage)
     damage(store.get_path("first") / RECORD)
     check_raises(RunDamaged, r"first.run\.json: ", store.read, "first")
     listed = {record.run: record for record in store.list()}
-    assert listed["second"] == good
-    assert listed["first"].status == "damaged"
-    assert RECORD in listed["first"].reason
-    assert listed["first"].config == RunConfig()
+    assert listed["second"] == good and listed["first"].status == "damaged"
+    assert RECORD in listed["first"].reason and listed["first"].config == RunConfig()
     store.remove("first")
     assert [record.run for record in store.list()] == ["second"]
 
@@ -225,8 +222,7 @@ def test_a_running_run_with_a_dead_process_is_failed(store, created, monkeypatch
     store.update("first", process=gone)
     record = store.read("first")
     assert record.status == "failed" and f"number {gone.pid}" in record.reason
-    assert "`sentiscope train --resume first` continues it" in record.reason
-    assert store.list() == [record]
+    assert "`sentiscope train --resume first` continues it" in record.reason and store.list() == [record]
 
     def ends(process):
         store.update("first", status="done")
@@ -247,14 +243,12 @@ def test_processes_are_identified_despite_clock_changes(monkeypatch):
         booted = psutil.boot_time() + 3600 * hours
         with monkeypatch.context() as patch:
             patch.setattr("psutil._pslinux.boot_time", lambda booted=booted: booted)
-            assert psutil.Process().create_time() != me.started
-            assert is_alive(me)
+            assert psutil.Process().create_time() != me.started and is_alive(me)
 
 
 def test_living_processes_zombies_reused_numbers_and_other_machines():
     me = get_own_process()
-    assert is_alive(me)
-    assert not is_alive(None)
+    assert is_alive(me) and not is_alive(None)
     assert not is_alive(dataclasses.replace(me, started=me.started - 100, ticks=0))
     assert not is_alive(dataclasses.replace(me, ticks=me.ticks + 1)) or not me.ticks
     assert is_alive(dataclasses.replace(me, host="elsewhere", pid=0))
@@ -356,8 +350,7 @@ VALUES = {"accuracy": 1.0, "ece": 0.02, "f1_macro": 1.0, "loss": 0.3}
 
 
 def read_again(store, **results):
-    record = store.create(compose("vanilla"), "vanilla", "old")
-    store.write(dataclasses.replace(record, status="done", results=results))
+    store.write(dataclasses.replace(store.create(compose("vanilla"), "vanilla", "old"), status="done", results=results))
     found = store.read("old").results
     store.remove("old")
     return found

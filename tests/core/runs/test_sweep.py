@@ -145,8 +145,7 @@ def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
 
 
 def test_grid_values_with_a_comma_are_quoted():
-    assert split_values("1e-4, 5e-4") == ("1e-4", "5e-4")
-    assert split_values('"2,3,5","7"') == ("2,3,5", "7")
+    assert split_values("1e-4, 5e-4") == ("1e-4", "5e-4") and split_values('"2,3,5","7"') == ("2,3,5", "7")
     assert parse_grid(["a.b=1,2", 'c="x,y"']) == {"a.b": ("1", "2"), "c": ("x,y",)}
     for pair in ("a.b", "=1", ""):
         check_raises(ConfigError, "write name=value", parse_grid, [pair])

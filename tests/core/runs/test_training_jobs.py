@@ -56,8 +56,7 @@ def sleeping(monkeypatch):
 def test_a_submitted_run_is_queued_in_a_new_session_with_a_log(store, config, sleeping, monkeypatch):
     record = training_jobs.submit(store, config, "ndt-01-n2", "mine")
     assert (record.run, record.status, record.process.pid) == ("mine", "queued", sleeping[0].pid)
-    assert store.read("mine") == record
-    assert os.getsid(sleeping[0].pid) == sleeping[0].pid != os.getsid(0)
+    assert store.read("mine") == record and os.getsid(sleeping[0].pid) == sleeping[0].pid != os.getsid(0)
     assert psutil.Process(sleeping[0].pid).environ()["SENTISCOPE_RUNS"] == str(store.folder)
     log = store.get_path("mine") / LOG
     until(lambda: log.read_text() == "begun\n")
@@ -116,8 +115,7 @@ def test_restarting_ignores_an_old_cancel_request(store, created, sleeping):
     (store.get_path("first") / CANCEL).touch()
     store.update("first", status="cancelled", reason="cancelled")
     record = training_jobs.start(store, "first")
-    assert (record.status, record.reason) == ("queued", "")
-    assert not store.is_cancel_requested("first")
+    assert (record.status, record.reason) == ("queued", "") and not store.is_cancel_requested("first")
 
 
 @pytest.mark.parametrize("keep", [True, False], ids=["paused", "dropped"])
@@ -144,8 +142,7 @@ def test_an_unresponsive_process_is_killed_on_the_second_request(store, config, 
 def test_only_waiting_or_running_runs_can_be_cancelled(store, created, status):
     store.update("first", status=status)
     check_raises(InputError, f"'first' is {status}: there is nothing to cancel", training_jobs.cancel, store, "first")
-    with pytest.raises(RunNotFound):
-        training_jobs.cancel(store, "none")
+    check_raises(RunNotFound, None, training_jobs.cancel, store, "none")
 
 
 @pytest.mark.slow
@@ -160,10 +157,8 @@ def test_recovery_restarts_waiting_runs_and_records_dead_ones(store, config, sle
     assert [record.run for record in training_jobs.recover_runs(store)] == ["never", "died", "lost"]
     assert [process.pid for process in sleeping] == [store.read(name).process.pid for name in ("never", "died")]
     lost = store.read("lost")
-    assert (lost.status, lost.process) == ("failed", None)
-    assert "continues it" in lost.reason
-    assert store.read("lives").status == "running"
-    assert store.read("failed").reason == "too big"
+    assert (lost.status, lost.process) == ("failed", None) and "continues it" in lost.reason
+    assert store.read("lives").status == "running" and store.read("failed").reason == "too big"
     assert training_jobs.recover_runs(store) == []
 
 
@@ -242,8 +237,7 @@ def test_incomplete_files_are_deleted_after_an_hour(store, created, name):
     assert (path / "file").exists()
     age_path(top, HOUR + 60)
     training_jobs.clear_leftovers(store)
-    assert not top.exists()
-    assert store.read("first") == created
+    assert not top.exists() and store.read("first") == created
 
 
 def test_stale_temporary_files_are_deleted(store, created):
@@ -326,10 +320,8 @@ def test_a_run_is_queued_then_running_then_done(store, created, work):
     work(look)
     told = []
     record = execute(store, "first", on_event=lambda event: told.append(event["kind"]))
-    assert seen == [("running", get_own_process())]
-    assert (record.status, record.process) == ("done", None)
-    assert told == ["queued", "running", "training"]
-    assert store.read("first") == record
+    assert seen == [("running", get_own_process())] and (record.status, record.process) == ("done", None)
+    assert told == ["queued", "running", "training"] and store.read("first") == record
 
 
 def test_finished_or_locked_runs_are_refused(store, created, work):
@@ -395,8 +387,7 @@ def test_signals_request_a_stop_and_handlers_are_restored(store, created, work, 
         cancel_now(experiment)
 
     work(perform)
-    assert execute(store, "first").status == "cancelled"
-    assert signal.getsignal(number) is before
+    assert execute(store, "first").status == "cancelled" and signal.getsignal(number) is before
 
 
 def test_expected_failures_keep_their_message_and_are_logged(store, created, work):
@@ -404,8 +395,7 @@ def test_expected_failures_keep_their_message_and_are_logged(store, created, wor
     check_raises(ConfigError, "roc_auc", execute, store, "first")
     record = store.read("first")
     assert (record.status, record.reason, record.process) == ("failed", "training.metric=roc_auc: not defined", None)
-    assert "Traceback" in (store.get_path("first") / LOG).read_text()
-    assert "Traceback" not in record.reason
+    assert "Traceback" in (store.get_path("first") / LOG).read_text() and "Traceback" not in record.reason
 
 
 @pytest.mark.parametrize(

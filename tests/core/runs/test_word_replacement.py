@@ -42,8 +42,7 @@ def test_a_replacement_needs_two_words(text):
 
 def test_the_direction_of_each_change_is_named():
     ways = [{"before": "good", "after": "bad", "texts": 2}, {"before": "bad", "after": "good", "texts": 1}]
-    found = {"old": "great", "new": "poor", "texts": 5, "changed": 3, "ways": ways}
     assert (
-        describe_replacement(found)
+        describe_replacement({"old": "great", "new": "poor", "texts": 5, "changed": 3, "ways": ways})
         == "“great” → “poor”: 3 of 5 answers change (2 from good to bad, 1 from bad to good)."
     )

@@ -38,8 +38,7 @@ def test_the_record_has_span_metrics_with_intervals(trained, tmp_path, monkeypat
     wanted = f1_score(table["label"].tolist(), table["predicted"].tolist())
     assert record.results["metrics"]["test"]["span_f1"] == pytest.approx(wanted)
     low, high = record.results["intervals"]["test"]["span_f1"]
-    assert low <= wanted <= high
-    assert "whole text" in record.results["yardstick"]["left_out"]
+    assert low <= wanted <= high and "whole text" in record.results["yardstick"]["left_out"]
     (row,) = [row for row in api.runs_table(api.runs_list(trained)) if row["run"] == "names"]
     (test,) = [row for row in api.tabulate_scores(api.summarize_run(record)) if row["split"] == "test"]
     assert row["test span F1"] == test["span F1"] == record.results["metrics"]["test"]["span_f1"]
@@ -71,8 +70,7 @@ def test_predicted_tags_can_be_written_and_read(trained, tmp_path):
     assert (long["read"], long["cut"]) == (trained.read("names").max_length, 100 - trained.read("names").max_length)
     (tmp_path / "in.txt").write_text("Almo walked .\n\n" + "Almo " * 100)
     written = api.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
-    assert (written["rows"], written["cut"]) == (2, 1)
-    assert "Almo" in (tmp_path / "out.conll").read_text()
+    assert (written["rows"], written["cut"]) == (2, 1) and "Almo" in (tmp_path / "out.conll").read_text()
     assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
 
 
@@ -144,8 +142,7 @@ TEXTS = ["Almo Tarn walked to Pell .", "don't walk , Almo !", "서울에 갔다 
 def test_every_word_has_its_own_first_token(kind, text):
     tokenizer = fit_tokenizer(TEXTS, TextConfig(tokenizer=kind, min_freq=1))
     places, encoded = find_first_tokens(tokenizer, text), tokenizer.encode(text)
-    assert len(places) == len(text.split(" ")) and NOWHERE not in places
-    assert places == sorted(set(places))
+    assert len(places) == len(text.split(" ")) and NOWHERE not in places and places == sorted(set(places))
     for place, word in zip(places, encoded.text.split(), strict=True):
         assert word.startswith(encoded.tokens[place].strip())
 

@@ -100,8 +100,7 @@ def test_unusable_entries_are_reported_with_file_row_and_field(lexicon, content,
 
 def test_vader_is_read_from_its_package_and_unreadable_lexicons_are_explained(tmp_path):
     entries = {entry.word: entry.counts for entry in read_lexicon("vader")}
-    assert len(entries) > 7400
-    assert entries["good"] == pytest.approx((1 + 1.9 / 4, 0, 0))
+    assert len(entries) > 7400 and entries["good"] == pytest.approx((1 + 1.9 / 4, 0, 0))
     assert entries["horrible"] == pytest.approx((0, 0, 1 + 2.5 / 4))
     check_raises(DataError, r"none\.tsv: the lexicon cannot be read: .*vader", read_lexicon, str(tmp_path / "none.tsv"))
     (tmp_path / "latin.tsv").write_bytes("word\tpolarity\nschön\t1\n".encode("latin-1"))
@@ -153,8 +152,7 @@ def test_polarity_is_restored_without_the_lexicon_file(lexicon, tmp_path, kind, 
     (tmp_path / "lexicon.tsv").unlink()
     again = restore_tokenizer(tokenizer.to_json())
     text = "not good :) naïve film"
-    assert again.encode(text) == tokenizer.encode(text)
-    assert again.to_json() == tokenizer.to_json()
+    assert again.encode(text) == tokenizer.encode(text) and again.to_json() == tokenizer.to_json()
 
 
 @pytest.mark.parametrize("match", ["word", "contains"])
@@ -166,8 +164,7 @@ def test_batch_polarity_equals_that_of_single_texts_with_neutral_padding(lexicon
         expected = tokenizer.encode(text).polarity
         assert batch.polarity[row].tolist() == [list(each) for each in expected + [NOTHING] * (6 - len(expected))]
         assert to_batch(tokenizer.encode(text)).polarity[0].tolist() == [list(each) for each in expected or [NOTHING]]
-    assert np.abs(batch.polarity.sum(-1) - 1).max() < 1e-6
-    assert batch.tags is None
+    assert np.abs(batch.polarity.sum(-1) - 1).max() < 1e-6 and batch.tags is None
 
 
 @pytest.mark.parametrize("match", ["word", "contains"])
@@ -231,8 +228,7 @@ def test_several_lexicons_must_be_different_and_separated_by_commas(name):
 )
 def test_damaged_saved_lexicons_are_refused(lexicon, entries):
     state = json.loads(fitted(lexicon).to_json())
-    with pytest.raises(RunDamaged):
-        restore_tokenizer(json.dumps({**state, "lexicon": entries}))
+    check_raises(RunDamaged, None, restore_tokenizer, json.dumps({**state, "lexicon": entries}))
 
 
 def test_tokenizers_saved_without_newer_settings_still_load():

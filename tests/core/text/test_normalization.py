@@ -81,8 +81,7 @@ def test_tweet_clean_follows_the_rules_of_the_paper_in_order(text, expected):
     ],
 )
 def test_links_and_handles_match_the_paper_or_the_released_code(text, paper, released):
-    assert normalize(text, "tweet-clean") == paper
-    assert normalize(text, "tweet-clean-as-released") == released
+    assert normalize(text, "tweet-clean") == paper and normalize(text, "tweet-clean-as-released") == released
 
 
 @pytest.mark.parametrize(
@@ -113,8 +112,7 @@ def test_normalization_is_idempotent_and_its_result_can_be_stored(kind, text):
     if "xx" not in marked:
         assert marked == normalize(text, kind)
     result = normalize(text, "none")
-    assert result == unicodedata.normalize("NFC", result)
-    assert result == " ".join(result.split())
+    assert result == unicodedata.normalize("NFC", result) and result == " ".join(result.split())
     result.encode("utf-8")
 
 
@@ -180,8 +178,7 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
     ],
 )
 def test_look_alike_characters_become_equal(typed, read):
-    assert replace_lookalikes(typed) == read
-    assert replace_lookalikes(typed, 0) == typed
+    assert replace_lookalikes(typed) == read and replace_lookalikes(typed, 0) == typed
 
 
 PAIRS = [

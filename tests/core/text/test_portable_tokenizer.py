@@ -3,6 +3,7 @@ import re
 
 import pytest
 from exported import NASTY, PLAIN
+from refused import check_raises
 
 from core.exceptions import NotAvailable
 from core.text.config import TextConfig
@@ -21,8 +22,7 @@ def make(texts=TEXTS, **settings):
 @pytest.mark.parametrize("normaliser", NORMALISERS)
 def test_pipeline_gives_the_ids_of_the_tokenizer(normaliser, kind, lookalikes):
     made = make(normaliser=normaliser, tokenizer=kind, lookalikes=lookalikes, max_length=30)
-    assert made.find_differences(TEXTS) == []
-    assert bool(made.before) == bool(lookalikes or normaliser == "tweet")
+    assert made.find_differences(TEXTS) == [] and bool(made.before) == bool(lookalikes or normaliser == "tweet")
     made.tokenizer = fit_tokenizer(["other words"], TextConfig(min_freq=1, max_vocab=700))
     assert "Not bad at all!" in made.find_differences(TEXTS), "a difference is found"
 
@@ -46,7 +46,5 @@ def test_translated_pattern_has_no_flags_and_finds_the_same(pattern, text, found
 
 
 def test_tokenizer_that_others_lack_is_refused_with_the_reason():
-    with pytest.raises(NotAvailable, match="drawn-out words marked"):
-        make(mark_elongation=True)
-    with pytest.raises(NotAvailable, match="pairs of texts"):
-        make([f"{text} ‖ {text}" for text in PLAIN])
+    check_raises(NotAvailable, "drawn-out words marked", make, mark_elongation=True)
+    check_raises(NotAvailable, "pairs of texts", make, [f"{text} ‖ {text}" for text in PLAIN])

@@ -21,8 +21,7 @@ def test_both_texts_of_a_pair_are_normalized_separately(kind):
 def test_one_token_separates_the_texts_and_occurs_nowhere_else(config):
     tokenizer = fit_tokenizer(PAIRS, config)
     found = tokenizer.encode(join_pair(f"a good {SIGN} film", f"{SIGN}bad film"))
-    assert found.ids.count(FIRST) == 1
-    assert found.tokens[found.ids.index(FIRST)] == SIGN == tokenizer.name(FIRST)
+    assert found.ids.count(FIRST) == 1 and found.tokens[found.ids.index(FIRST)] == SIGN == tokenizer.name(FIRST)
     assert [found.text[start:end] for start, end in found.offsets] == found.tokens
     assert FIRST not in tokenizer.encode(f"a good{SIGN}film").ids  # typed in a single text, without blanks
     assert tokenizer.encode_batch(PAIRS) == [tokenizer.encode(text).ids for text in PAIRS]
@@ -33,13 +32,10 @@ def test_one_token_separates_the_texts_and_occurs_nowhere_else(config):
 def test_saved_tokenizers_read_pairs_only_if_fitted_on_pairs(config):
     tokenizer = fit_tokenizer(PAIRS, config)
     again = restore_tokenizer(tokenizer.to_json())
-    assert again.pairs
-    assert again.to_json() == tokenizer.to_json()
+    assert again.pairs and again.to_json() == tokenizer.to_json()
     assert again.encode_batch(PAIRS) == tokenizer.encode_batch(PAIRS)
     state = fit_tokenizer((["a good film", "a bad film"] * 2), config).to_json()
-    assert '"pairs"' not in state
-    assert SIGN not in state
-    assert not restore_tokenizer(state).pairs
+    assert '"pairs"' not in state and SIGN not in state and not restore_tokenizer(state).pairs
 
 
 @pytest.mark.parametrize(
@@ -57,8 +53,7 @@ def test_the_longer_text_is_truncated_first(first, second, most, left):
 def test_both_texts_of_a_truncated_pair_remain_and_the_vocabulary_includes_the_mark():
     tokenizer = fit_tokenizer(PAIRS, TextConfig(min_freq=1, max_length=5))
     found = tokenizer.encode(join_pair("good " * 9, "bad film " * 9))
-    assert found.tokens == ["good", "good", SIGN, "bad", "film"]
-    assert found.truncated == 9 + 1 + 18 - 5
+    assert found.tokens == ["good", "good", SIGN, "bad", "film"] and found.truncated == 9 + 1 + 18 - 5
     assert tokenizer.encode_batch([join_pair("good " * 9, "bad film " * 9)]) == [found.ids]
     for config in (TextConfig(min_freq=1, max_vocab=8), TextConfig(tokenizer="bpe", max_vocab=270, min_freq=1)):
         assert fit_tokenizer([*PAIRS, join_pair("one two three", "four five six")] * 3, config).size <= config.max_vocab
@@ -70,8 +65,7 @@ def test_joined_pairs_split_back_and_are_recognized_by_majority():
     assert split_pair("no‖mark") is None
     assert split_pair(f"{SIGN} all of the first deleted") == ("", "all of the first deleted")
     assert is_mostly_pairs([*PAIRS, "one that was added by hand"])
-    assert not is_mostly_pairs(["a", "b", join_pair("a", "b")])
-    assert not is_mostly_pairs([])
+    assert not is_mostly_pairs(["a", "b", join_pair("a", "b")]) and not is_mostly_pairs([])
     one, same, other, turned = make_text_keys(
         [
             join_pair("A film!", "bad"),
@@ -81,8 +75,7 @@ def test_joined_pairs_split_back_and_are_recognized_by_majority():
         ],
         TextConfig(),
     )
-    assert one == same
-    assert len({one, other, turned}) == 3
+    assert one == same and len({one, other, turned}) == 3
 
 
 @pytest.mark.slow

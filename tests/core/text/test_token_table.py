@@ -15,8 +15,7 @@ def test_tables_give_any_rows_padded_on_the_right():
     table = TokenTable.from_ids([[1, 2], [3], [4, 5, 6], []])
     assert table.lengths.tolist() == [2, 1, 3, 0]
     assert table.pad_rows(np.array([3, 1, 0])).ids.tolist() == [[0, 0], [3, 0], [1, 2]]
-    assert table.pad_rows(np.array([1]), width=4).ids.tolist() == [[3, 0, 0, 0]]
-    assert table.flat.dtype == np.int32
+    assert table.pad_rows(np.array([1]), width=4).ids.tolist() == [[3, 0, 0, 0]] and table.flat.dtype == np.int32
     assert [rows.tolist() for rows in split_batches(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
 
 
@@ -51,8 +50,7 @@ def test_frequent_ngrams_are_known_and_repetitions_kept():
     tokenizer = NGramTokenizer.fit(["not good", "not good"], TextConfig(min_freq=2))
     found = tokenizer.encode("Good, GOOD not good")
     assert found.tokens == ["good", "good", "not", "good", "not good"]
-    assert found.offsets == [(0, 4), (6, 10), (11, 14), (15, 19), (11, 19)]
-    assert found.truncated == 0
+    assert found.offsets == [(0, 4), (6, 10), (11, 14), (15, 19), (11, 19)] and found.truncated == 0
 
 
 TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]

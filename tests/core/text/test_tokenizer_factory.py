@@ -31,12 +31,10 @@ def test_words_are_numbered_by_frequency_and_long_texts_are_truncated():
     tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=2))
     found = tokenizer.encode("A  superb FILM")
     assert found.ids == [tokenizer.encode("a").ids[0], UNKNOWN, tokenizer.encode("film").ids[0]]
-    assert found.tokens == ["a", "superb", "film"]
-    assert found.text == "a superb film"
+    assert found.tokens == ["a", "superb", "film"] and found.text == "a superb film"
     assert found.offsets == [(0, 1), (2, 8), (9, 13)]
     tokenizer = fit_tokenizer([" ".join("abcdefghij")], TextConfig(max_vocab=8, min_freq=1))
-    assert tokenizer.size == 8
-    assert tokenizer.encode("f g").ids == [7, UNKNOWN]
+    assert tokenizer.size == 8 and tokenizer.encode("f g").ids == [7, UNKNOWN]
     tokenizer = fit_tokenizer(TEXTS, TextConfig(max_length=4, min_freq=1))
     found = tokenizer.encode("a good good good good day")
     assert (len(found.ids), len(found.tokens), len(found.offsets), found.truncated) == (4, 4, 4, 2)
@@ -56,12 +54,10 @@ def test_automatic_length_is_the_99th_percentile_in_steps_of_8(lengths, expected
 
 def test_byte_pairs_encode_every_character_and_need_all_bytes_in_the_vocabulary():
     found = BPE.encode("Good dáy 日本 👍")
-    assert UNKNOWN not in found.ids
-    assert "".join(found.tokens[:1]) == "good"
+    assert UNKNOWN not in found.ids and "".join(found.tokens[:1]) == "good"
     assert not set("ĠĊÃ") & set("".join(found.tokens + [BPE.name(each) for each in found.ids]))
     found = fit_tokenizer(["a"], TextConfig(tokenizer="bpe", max_vocab=258)).encode("é")
-    assert found.tokens[-2:] == ["é", "é"]
-    assert found.offsets[-2:] == [(0, 1), (0, 1)]
+    assert found.tokens[-2:] == ["é", "é"] and found.offsets[-2:] == [(0, 1), (0, 1)]
     check_raises(ConfigError, "at least 258", fit_tokenizer, TEXTS, TextConfig(tokenizer="bpe", max_vocab=257))
     assert BPE.known_words is None and BPE.compute_unknown_share("zzz qqq") is None
 
@@ -69,8 +65,7 @@ def test_byte_pairs_encode_every_character_and_need_all_bytes_in_the_vocabulary(
 @ALL
 @pytest.mark.parametrize("text", ["<pad>", "<unk> <PAD>", "x <pad><unk>"])
 def test_texts_with_special_names_are_not_padding(tokenizer, text):
-    assert PAD not in tokenizer.encode(text).ids
-    assert PAD not in tokenizer.encode_batch([text])[0]
+    assert PAD not in tokenizer.encode(text).ids and PAD not in tokenizer.encode_batch([text])[0]
     assert len(tokenizer.encode("<unk>").ids) != 1 or tokenizer.kind == "ngram"
 
 
@@ -81,8 +76,7 @@ def test_encode_equals_encode_batch_and_offsets_match_the_tokens(tokenizer, text
     found = tokenizer.encode(text)
     assert tokenizer.encode_batch([text, "", text]) == [found.ids, [], found.ids]
     assert [found.text[start:end] for start, end in found.offsets] == found.tokens
-    assert len(found.ids) == len(found.tokens)
-    assert all(0 < each < tokenizer.size for each in found.ids)
+    assert len(found.ids) == len(found.tokens) and all(0 < each < tokenizer.size for each in found.ids)
 
 
 @ALL
@@ -90,8 +84,7 @@ def test_stored_tokenizers_are_restored_identically(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)
     again = load_tokenizer(path)
-    assert type(again) is type(tokenizer)
-    assert again.to_json() == tokenizer.to_json()
+    assert type(again) is type(tokenizer) and again.to_json() == tokenizer.to_json()
     assert (again.size, again.max_length, again.config) == (tokenizer.size, tokenizer.max_length, tokenizer.config)
     assert again.encode("a good <pad> day 👍") == tokenizer.encode("a good <pad> day 👍")
 
@@ -122,14 +115,12 @@ def test_damaged_tokenizer_files_are_refused_with_their_path(tokenizer, damage, 
 def test_stored_settings_are_checked(change):
     state = json.loads(WORD.to_json())
     state["config"].update(change)
-    with pytest.raises(RunDamaged):
-        restore_tokenizer(json.dumps(state))
+    check_raises(RunDamaged, None, restore_tokenizer, json.dumps(state))
 
 
 @pytest.mark.parametrize("merges", [None, 3, ["a"], [["a"]], [["zz", "y"]], [["a", "b", "c"]]])
 def test_stored_merges_are_checked(merges):
-    with pytest.raises(RunDamaged):
-        restore_tokenizer(json.dumps({**json.loads(BPE.to_json()), "merges": merges}))
+    check_raises(RunDamaged, None, restore_tokenizer, json.dumps({**json.loads(BPE.to_json()), "merges": merges}))
 
 
 @pytest.mark.parametrize("tokenizer", [WORD, NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=4))])
@@ -163,8 +154,7 @@ def test_an_unextended_tokenizer_keeps_its_ids(config):
 def test_new_words_follow_known_ones_and_split_words_become_tokens():
     known = fit_tokenizer(FILMS, WORDS)
     tokenizer, origins = extend(WORDS, 1)
-    assert tokenizer.size == known.size + 1 and origins == [[]]
-    assert tokenizer.name(known.size) == "bearish"
+    assert tokenizer.size == known.size + 1 and origins == [[]] and tokenizer.name(known.size) == "bearish"
     assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
     assert extend(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
     known = fit_tokenizer(FILMS, WORDS)
@@ -179,8 +169,7 @@ def test_new_words_follow_known_ones_and_split_words_become_tokens():
     tokenizer, origins = extend(PIECES, 1)
     (token,) = tokenizer.encode("bearish").ids
     assert origins[token - known.size] == pieces
-    assert tokenizer.encode("bearish").tokens == ["bearish"]
-    assert tokenizer.name(token).strip() == "bearish"
+    assert tokenizer.encode("bearish").tokens == ["bearish"] and tokenizer.name(token).strip() == "bearish"
     assert len(origins) == tokenizer.size - known.size
     for text in FILMS:
         assert tokenizer.encode(text).ids == known.encode(text).ids, "what was known is read as before"

@@ -85,8 +85,7 @@ def test_a_single_text_equals_its_row_in_a_batch(settings):
     tokenizer = fit_with_buckets(**settings)
     for text in [*TEXTS, "zzz! it's 3.5 unseen words, and more of them"]:
         one, many = to_batch(tokenizer.encode(text)), build_token_table(tokenizer, [text]).pad_all()
-        assert one.grams.shape[:2] == one.ids.shape
-        assert np.array_equal(one.grams, many.grams)
+        assert one.grams.shape[:2] == one.ids.shape and np.array_equal(one.grams, many.grams)
 
 
 def test_every_token_has_buckets_and_tokenizers_store_them_only_if_they_have_some():
@@ -108,8 +107,7 @@ def test_every_token_has_buckets_and_tokenizers_store_them_only_if_they_have_som
 
 def test_character_ngrams_have_crc32_buckets_unless_the_model_reads_no_words():
     assert list_char_ngrams("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
-    assert list_char_ngrams("a") == ["<a>"]
-    assert list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
+    assert list_char_ngrams("a") == ["<a>"] and list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
     assert list_char_ngrams("aaaa") == ["<aa", "aaa", "aaa", "aa>", "<aaa", "aaaa", "aaa>", "<aaaa", "aaaa>"]
     assert list_char_ngrams("né")[0] == "<né"
     assert len(list_char_ngrams("x" * 500)) == 3 * (CHARACTERS + 2) - 9 == 93
@@ -194,8 +192,7 @@ def test_token_shares_refer_to_the_typed_words(normaliser, text, owners):
 
 def test_marks_belong_to_the_word_before_and_wide_tokens_are_shared():
     found, tokens = compute_pattern_shares("soooo GREAT film", TextConfig(mark_elongation=True, mark_capitals=True))
-    assert tokens == ["so", "xxlong", "great", "xxcaps", "film"]
-    assert found.argmax(0).tolist() == [0, 0, 1, 1, 2]
+    assert tokens == ["so", "xxlong", "great", "xxcaps", "film"] and found.argmax(0).tolist() == [0, 0, 1, 1, 2]
     found, tokens = compute_pattern_shares("hm...", TextConfig(), r"\w+|\.+")
     assert tokens == ["hm", "..."] and words_of("hm...") == ["hm", ".", ".", "."]
     np.testing.assert_allclose(found, [[1, 0], [0, 1 / 3], [0, 1 / 3], [0, 1 / 3]])

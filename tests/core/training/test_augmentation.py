@@ -43,8 +43,7 @@ def test_joined_targets_are_the_mean_and_other_rows_are_unchanged():
     examples = Examples(build_token_table(TOKENIZER, TEXTS), labels, targets)
     found = augmentation.append_joined(examples, TEXTS, TOKENIZER, classes=2, share=1.0, seed=3)
     parts = augmentation.draw_groups(examples.tokens.lengths, labels, 4, 12, 3)
-    assert any(len(rows) > 1 for rows in parts)
-    assert found.labels is labels and len(found.tokens) == 8
+    assert any(len(rows) > 1 for rows in parts) and found.labels is labels and len(found.tokens) == 8
     np.testing.assert_allclose(found.targets[:4], targets)
     for row, rows in enumerate(parts, 4):
         np.testing.assert_allclose(found.targets[row], targets[rows].mean(0), rtol=1e-6)

@@ -51,8 +51,7 @@ def test_bfloat16_needs_native_cpu_support(tmp_path, monkeypatch, flags, gains):
 def test_determinism_settings_are_restored():
     before = torch.are_deterministic_algorithms_enabled()
     with pytest.raises(ZeroDivisionError), force_determinism(torch.device("cuda")):
-        assert torch.are_deterministic_algorithms_enabled()
-        assert not torch.utils.deterministic.fill_uninitialized_memory
+        assert torch.are_deterministic_algorithms_enabled() and not torch.utils.deterministic.fill_uninitialized_memory
         raise ZeroDivisionError
     assert torch.are_deterministic_algorithms_enabled() is before
     assert torch.utils.deterministic.fill_uninitialized_memory

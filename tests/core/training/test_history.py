@@ -50,8 +50,7 @@ def test_damaged_lines_are_skipped_and_counted(tmp_path, monkeypatch, garbage):
     write(path, row(1))
     path.write_bytes(path.read_bytes() + garbage + b"\n" + json.dumps(row(2)).encode() + b"\n")
     found = read_history(path)
-    assert [each["step"] for each in found.rows] == [1, 2]
-    assert found.skipped == 1
+    assert [each["step"] for each in found.rows] == [1, 2] and found.skipped == 1
 
 
 def test_truncation_keeps_rows_up_to_a_step(tmp_path):
@@ -90,8 +89,7 @@ def test_overlong_histories_are_not_parsed(tmp_path, content, said):
     path = tmp_path / "history.jsonl"
     path.write_bytes(content)
     found = read_history(path)
-    assert found.rows == []
-    assert said in found.unreadable
+    assert found.rows == [] and said in found.unreadable
 
 
 @pytest.mark.parametrize(
@@ -108,5 +106,4 @@ def test_malformed_rows_are_left_out(tmp_path, poison):
     rows = [row(1, **{"lambda": [[0.1, 0.2]]}), {**row(2), **poison}, row(3, **{"lambda": [[0.3, 0.4]]})]
     path.write_text("".join(json.dumps(each) + "\n" for each in rows))
     found = read_history(path)
-    assert [each["step"] for each in found.rows] == [1, 3]
-    assert found.skipped == 1
+    assert [each["step"] for each in found.rows] == [1, 3] and found.skipped == 1

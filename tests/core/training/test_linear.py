@@ -170,11 +170,10 @@ def test_the_range_grows_until_the_best_is_inside(best):
     assert min(tried) < best < max(tried) and len(tried) <= len(linear.LOGISTIC.values) + 4
     for better, last in ((1e9, 16 * 4.0**linear.MOST_STEPS), (1e-9, 0.25 / 4.0**linear.MOST_STEPS)):
         assert linear._search_values(make_scorer(better), linear.LOGISTIC).settings == {"C": last}
-    equal = linear._search_values(
+    assert linear._search_values(
         lambda value: linear.BestClassifier(linear.Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0),
         linear.LOGISTIC,
-    )
-    assert equal.settings == {"C": linear.LOGISTIC.values[0]}, "an equal beyond the end is not taken"
+    ).settings == {"C": linear.LOGISTIC.values[0]}, "an equal beyond the end is not taken"
 
 
 @pytest.mark.slow
@@ -197,8 +196,7 @@ def test_a_class_without_training_rows_gets_probability_zero(solver):
     features, labels = EASY[0], 2 * EASY[1]
     chosen = linear.tune_solver(solver, features, labels, features, labels, classes=3)
     logits = chosen.columns.compute_logits(features)
-    assert chosen.columns.bias[1] == linear.ABSENT
-    assert (np.exp(log_softmax(logits, 1))[:, 1] == 0).all()
+    assert chosen.columns.bias[1] == linear.ABSENT and (np.exp(log_softmax(logits, 1))[:, 1] == 0).all()
     assert (logits.argmax(1) == labels).all()
 
 

@@ -73,8 +73,7 @@ STOPS = [*((Cancelled, StopAfter(updates)) for updates in (0, 7, 8)), *((Killed,
 
 def stop_and_resume(make, error, stop, **settings):
     """Stop a training, draw other random numbers and resume it."""
-    with pytest.raises(error):
-        make("cut", events=stop, **settings).run()
+    check_raises(error, None, make("cut", events=stop, **settings).run)
     before = load_checkpoint(make("cut", **settings).checkpoint)
     torch.rand(5)
     resumed = make("cut", **settings)
@@ -105,8 +104,7 @@ class Keeping(StopAfter):
 def test_a_resumed_training_keeps_the_steps_of_an_uninterrupted_one(make):
     whole, cut = {}, {}
     make("whole", keep=4, events=Keeping(99, whole)).run()
-    with pytest.raises(Cancelled):
-        make("cut", keep=4, events=Keeping(9, cut)).run()
+    check_raises(Cancelled, None, make("cut", keep=4, events=Keeping(9, cut)).run)
     make("cut", keep=4, events=Keeping(99, cut)).run()
     assert list(whole) == list(cut) == [0, 7, 14, 21]
     assert all(torch.equal(each, cut[step][name]) for step in whole for name, each in whole[step].items())
@@ -179,8 +177,7 @@ def test_gradient_norms_are_logged_before_clipping(make, clip, clipped):
     job.run()
     norm = torch.stack([parameter.grad.norm() for parameter in job.parameters]).norm().item()
     logged = read_history(job.history).select_kind("step")[-1]["grad_norm"]
-    assert logged > 1e-2
-    assert norm == pytest.approx(1e-3 if clipped else logged, rel=1e-3)
+    assert logged > 1e-2 and norm == pytest.approx(1e-3 if clipped else logged, rel=1e-3)
 
 
 @pytest.mark.slow
@@ -202,12 +199,10 @@ def test_the_history_starts_before_the_first_update(make):
     before = [layer[:, 0].tolist() for layer in job.model.get_lambdas()]
     job.run()
     rows = read_history(job.history).select_kind("step")
-    assert [row["step"] for row in rows] == list(range(22))
-    assert rows[0]["loss"] is None and rows[0]["lambda"] == before
+    assert [row["step"] for row in rows] == list(range(22)) and rows[0]["loss"] is None and rows[0]["lambda"] == before
     for row in rows[1:]:
         expected = job.config.lr * compute_lr_factor(row["step"] - 1, steps=21, warmup=0.2, schedule="cosine")
-        assert row["lr"] == pytest.approx(expected)
-        assert row["epoch"] == (row["step"] - 1) // 7
+        assert row["lr"] == pytest.approx(expected) and row["epoch"] == (row["step"] - 1) // 7
         assert math.isfinite(row["loss"]) and row["grad_norm"] > 0
         assert [len(layer) for layer in row["lambda"]] == [2, 2]
     assert rows[-1]["lambda"] != before
@@ -259,8 +254,7 @@ def test_bfloat16_trains_with_autocast_and_validates_without(make, monkeypatch):
 
 
 def test_checkpoints_of_another_model_are_refused(make):
-    with pytest.raises(Cancelled):
-        make(events=StopAfter(2)).run()
+    check_raises(Cancelled, None, make(events=StopAfter(2)).run)
     check_raises(RunDamaged, "does not fit this run", make(model=dataclasses.replace(make.model, layers=1)).run)
 
 
@@ -310,8 +304,7 @@ def test_schedules_follow_their_formulas():
         t = (step - 10) / 90
         assert cosine[step] == pytest.approx((1 + math.cos(math.pi * t)) / 2)
         assert linear[step] == pytest.approx(1 - t)
-    assert cosine[10] == linear[10] == 1
-    assert cosine[100] == linear[100] == 0
+    assert cosine[10] == linear[10] == 1 and cosine[100] == linear[100] == 0
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])
@@ -373,8 +366,7 @@ def test_word_dropout_replaces_only_that_share_of_words():
     forgotten = after.ids != before.ids
     assert (after.ids[forgotten] == UNKNOWN).all()
     assert forgotten[before.keep].float().mean().item() == pytest.approx(0.1, abs=0.01)
-    assert not forgotten[~before.keep].any()
-    assert after.keep is before.keep and after.tags is before.tags
+    assert not forgotten[~before.keep].any() and after.keep is before.keep and after.tags is before.tags
     assert torch.equal(after.polarity[~forgotten], before.polarity[~forgotten])
     assert after.polarity[forgotten].unique().tolist() == pytest.approx([1 / 3])
     state = torch.get_rng_state()

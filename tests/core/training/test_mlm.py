@@ -75,8 +75,7 @@ def test_features_of_masked_words_are_hidden():
     read, places = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity, grams=grams), 30)
     hidden = read.ids == UNKNOWN
     assert torch.equal(read.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
-    assert torch.equal(read.polarity[~places], polarity[~places])
-    assert not read.grams[hidden].any()
+    assert torch.equal(read.polarity[~places], polarity[~places]) and not read.grams[hidden].any()
     assert torch.equal(read.grams[~places], grams[~places])
 
 
@@ -180,8 +179,7 @@ def dense(texts, size):
 def test_cooccurrences_and_ppmi_match_their_definition():
     counts, expected = dense(TEXTS, SIZE)
     found = sum_cooccurrences(TokenTable.from_ids(TEXTS), SIZE)
-    assert found.toarray() == pytest.approx(counts)
-    assert compute_ppmi(found).toarray() == pytest.approx(expected)
+    assert found.toarray() == pytest.approx(counts) and compute_ppmi(found).toarray() == pytest.approx(expected)
     assert not counts[UNKNOWN].any() and counts.any()
 
 
@@ -193,8 +191,7 @@ def test_vectors_equal_a_dense_svd(width):
     left, singular, _ = np.linalg.svd(expected)
     rows = left[:, :width] * np.sqrt(singular[:width])
     rows = rows[known] / np.linalg.norm(rows[known], axis=1, keepdims=True)
-    assert known.tolist() == expected.any(1).tolist()
-    assert found.shape == (SIZE, width)
+    assert known.tolist() == expected.any(1).tolist() and found.shape == (SIZE, width)
     assert found[known] @ found[known].T == pytest.approx(rows @ rows.T, abs=1e-5)
     assert not found[~known].any() and not found[:, SIZE:].any()
     again, _ = compute_word_vectors(TokenTable.from_ids(TEXTS), size=SIZE, width=width, seed=3)

@@ -46,11 +46,10 @@ KINDS = ["two classes", "five classes", "several labels"]
 
 
 def draw_case(kind, too_sure):
-    made = {
+    return {
         "two classes": lambda: draw_logits(900, 2, too_sure=too_sure),
         "several labels": lambda: draw_multi_label(600, too_sure),
-    }
-    return made.get(kind, lambda: draw_logits(900, 5, too_sure=too_sure))()
+    }.get(kind, lambda: draw_logits(900, 5, too_sure=too_sure))()
 
 
 @pytest.mark.slow
@@ -72,8 +71,7 @@ def test_the_temperature_is_optimal_on_a_fine_grid_also_with_a_prior(kind, too_s
     for about in ((*given, None), (odds + too_sure * evidence, labels, prior)):
         found = fit_temperature(*about[:2], () if about[2] is None else prior)
         best = GRID[np.argmin([cross_entropy(*about[:2], each, about[2]) for each in GRID])]
-        assert found == pytest.approx(best, rel=5e-3)
-        assert found == pytest.approx(too_sure, rel=0.15)
+        assert found == pytest.approx(best, rel=5e-3) and found == pytest.approx(too_sure, rel=0.15)
 
 
 @pytest.mark.parametrize("kind", KINDS)

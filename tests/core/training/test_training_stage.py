@@ -35,9 +35,7 @@ def test_batches_depend_only_on_seed_and_epoch():
         np.random.seed(seed * 7 + epoch)  # the global generator has no effect
         return np.concatenate(training_stage.plan_batches(lengths, batch_size=8, seed=seed, epoch=epoch)).tolist()
 
-    assert flat(3, 1) == flat(3, 1)
-    assert flat(3, 1) != flat(3, 2)
-    assert flat(3, 1) != flat(4, 1)
+    assert flat(3, 1) == flat(3, 1) and flat(3, 1) != flat(3, 2) and flat(3, 1) != flat(4, 1)
     order = np.concatenate(training_stage.plan_batches(lengths, batch_size=10, seed=0, epoch=0, batching="fixed"))
     assert order.tolist() != list(range(500))
 
@@ -77,8 +75,7 @@ def test_checkpoints_are_restored_bit_identically(tmp_path):
     saved = checkpoint()
     training_stage.save_checkpoint(tmp_path / "checkpoint", saved)
     loaded = training_stage.load_checkpoint(tmp_path / "checkpoint")
-    assert loaded.progress == saved.progress
-    assert loaded.groups.keys() == saved.groups.keys()
+    assert loaded.progress == saved.progress and loaded.groups.keys() == saved.groups.keys()
     for group, named in saved.groups.items():
         for name, tensor in named.items():
             assert torch.equal(loaded.groups[group][name], tensor) and loaded.groups[group][name].dtype == tensor.dtype
@@ -162,8 +159,7 @@ def test_lambdas_per_head_are_logged_with_their_mean():
     model.layers[0].attention.mixing.beta.data = torch.tensor([[0.1, 0.3]])
     row = read_lambdas(model, PROBE)
     first, second = row["lambda_heads"][0][0]
-    assert second > first
-    assert row["lambda"][0][0] == pytest.approx((first + second) / 2)
+    assert second > first and row["lambda"][0][0] == pytest.approx((first + second) / 2)
 
 
 def test_token_lambdas_are_averaged_over_real_tokens_in_evaluation_mode():

@@ -47,8 +47,7 @@ def rows():
 def test_rows_are_maps_times_their_coefficients_and_end_in_their_sum():
     base, second, joined = rows()
     assert [row.name for row in rows()] == ["A₀", "−λ₁A₁", "A₀ − λ₁A₁"]
-    assert (base.weights == MAPS[0]).all()
-    assert (second.weights == -0.5 * MAPS[1]).all()
+    assert (base.weights == MAPS[0]).all() and (second.weights == -0.5 * MAPS[1]).all()
     assert joined.weights == pytest.approx(base.weights + second.weights)
     maps, c = np.full((3, 1, 2, 2), 0.5), np.ones((3, 1, 2))
     several = attention.build_component_rows(maps, c, maps.sum(0), False)
@@ -75,8 +74,7 @@ def test_signed_maps_have_a_symmetric_scale_hatched_cells_and_escaped_words():
 
 def test_map_rows_are_stacked_heads_are_columns_and_ablated_ones_labeled():
     layout = draw_map_grid([MapRow("a", MAPS[:, 0]), MapRow("b", MAPS[:, 0])], ["a", "b"], Look()).layout
-    assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
-    assert layout.xaxis.domain == layout.xaxis3.domain
+    assert layout.xaxis.domain[1] < layout.xaxis2.domain[0] and layout.xaxis.domain == layout.xaxis3.domain
     assert layout.yaxis3.domain[1] < layout.yaxis.domain[0]
     assert (layout.yaxis.domain[1], layout.xaxis2.domain[1], layout.yaxis3.domain[0]) == (1, 1, 0)
     assert [layout.yaxis.title.text, layout.yaxis3.title.text] == ["a", "b"]
@@ -258,8 +256,7 @@ def test_attention_table_has_each_weight_the_edits_and_the_cancellation_of_heads
     table = attention.build_attention_table(view(), False, Edits(heads_off=((0, 1),)), view())
     assert len(table) == 2 * 2 * 2 * 2
     off = table[(table["layer"] == 1) & (table["head"] == 2)]
-    assert (off["A₀ + λ₁A₁"] == 0).all()
-    assert off["as_trained"].tolist() == pytest.approx([0.75, 0.75, 1.0, 0.5])
+    assert (off["A₀ + λ₁A₁"] == 0).all() and off["as_trained"].tolist() == pytest.approx([0.75, 0.75, 1.0, 0.5])
     assert set(table["changed"]) == {"head 2 of layer 1 off"}
     row = off.iloc[1]
     assert (row["place"], row["reads"], row["read_place"], row["is_read"]) == (1, "not", 2, "bad")

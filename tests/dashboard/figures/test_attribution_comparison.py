@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from refused import check_raises
 
 from core import api
 from core.exceptions import InputError, NotAvailable
@@ -108,8 +109,7 @@ def test_predictions_differ_by_probability_and_log_odds_as_in_explain(trained):
     now, other = source(trained, "good warm film"), source(trained, "bad dull film")
     p, q = (each.view.probabilities["positive"] for each in (now, other))
     odds = [math.log(each / (1 - each)) for each in (p, q)]
-    said = comparison.describe_difference(now, other, "pinned")
-    assert said == (
+    assert comparison.describe_difference(now, other, "pinned") == (
         f"P(positive) {p:.3f} against {q:.3f} pinned: {signed(p - q, 3)}; "
         f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
     )
@@ -125,8 +125,7 @@ def test_predictions_differ_by_probability_and_log_odds_as_in_explain(trained):
     assert table["difference"][0] == pytest.approx(table["push"][0] - table["other push"][0])
     assert pd.isna(table["difference"][1])
     assert comparison.build_contrast_table(comparison.align_readings(now, now))["difference"].tolist() == [0, 0]
-    with pytest.raises(NotAvailable, match="no word"):
-        comparison.align_readings(source(trained, "good"), source(trained, " "))
+    check_raises(NotAvailable, "no word", comparison.align_readings, source(trained, "good"), source(trained, " "))
     assert "P(positive)" in comparison.describe_difference(source(trained, "good"), source(trained, ""))
 
 
@@ -140,5 +139,4 @@ def test_figure_compares_two_runs_on_one_text(trained, tmp_path):
         words = api.explain(run, "good dull film", target="positive", store=store)["words"]
         assert rows[column].tolist() == pytest.approx([word["push"] for word in words], abs=1e-6)
     for wrong, why in (({"text": "good"}, "--against"), ({"against": ["baseline"]}, "--text")):
-        with pytest.raises(InputError, match=why):
-            api.figures("finished", tmp_path, **wrong, **given)
+        check_raises(InputError, why, api.figures, "finished", tmp_path, **wrong, **given)

@@ -118,12 +118,9 @@ def test_failing_cases_have_the_predictions_of_all_runs_and_compared_texts_of_al
 
 def test_kinds_of_groups_are_sorted_by_gap_and_unfold_to_rates():
     suite = load_group_suite()
-    rows = [
-        [0.1, 0.9] if " deaf " in text or ("teenage" in text and "The" in text) else [0.8, 0.2] for text in suite.texts
-    ]
+    rows = [[0.1, 0.9] if " deaf " in x or ("teenage" in x and "The" in x) else [0.8, 0.2] for x in suite.texts]
     found = measure_groups(judge_cases("mine", suite, SIDES, rows))
-    table = behavior.build_group_marks(found, LOOK.tokens)
-    first, second, *others = table.rows
+    first, second, *others = behavior.build_group_marks(found, LOOK.tokens).rows
     assert (first.id, second.id, len(others)) == ("kind disability", "kind age", 5)
     assert (first.cells["neutral"], first.cells["gap"].value, first.cells["gap"].tie) == ("1.00", 1.0, False)
     assert first.cells["gap"].color == LOOK.tokens.wrong and first.cells["mark"].dots == (0,) * 7 + (1,)

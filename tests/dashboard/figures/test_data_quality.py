@@ -9,6 +9,7 @@ import pages
 import pytest
 from answering import answering, texts
 from pages import drawn, words
+from refused import check_raises
 
 from core.api.error_analysis import make_verb
 from core.error_analysis.analyses.shift import DatasetShift
@@ -46,13 +47,11 @@ def source(tmp_path):
 
 
 def test_label_errors_are_listed_most_doubtful_first(source, tmp_path):
-    with pytest.raises(NotAvailable, match="sentiscope errors one --label-errors"):
-        DOUBTED.read_data(source)
+    check_raises(NotAvailable, "sentiscope errors one --label-errors", DOUBTED.read_data, source)
     here = LabelErrors.from_run(RunStore(tmp_path / "runs"), source.record, "test")
     here.folder.mkdir(parents=True)
     here.get_path("json").write_text("[1, 2")
-    with pytest.raises(NotAvailable):
-        DOUBTED.read_data(source)
+    check_raises(NotAvailable, None, DOUBTED.read_data, source)
     here.get_path("json").write_text(json.dumps(FOUND))
     shown = DOUBTED.read_data(source)
     assert DOUBTED.note(shown) == "1 of 1\u202f200 in train, 0 of 40 in test"

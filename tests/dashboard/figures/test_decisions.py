@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import THREE, TWO
+from refused import check_raises
 from scipy.special import softmax
 from sklearn import metrics as sk
 
@@ -138,16 +139,14 @@ def test_right_is_gray_wrong_is_magenta_and_both_are_counted():
     right[-1], wrong[3] = 7, 2
     figure = draw_confidence(right, wrong, 0.62, "P(positive)", Look())
     assert [(bar.marker.color, sum(bar.y)) for bar in figure.data] == [(LIGHT.right, 7), (LIGHT.wrong, 2)]
-    assert [note.text for note in figure.layout.annotations] == ["right 7", "wrong 2"]
-    assert lines(figure) == [0.62]
+    assert [note.text for note in figure.layout.annotations] == ["right 7", "wrong 2"] and lines(figure) == [0.62]
 
 
 def test_each_cell_has_its_position_and_count_or_row_share():
     (bars,) = draw_confusion(COUNTS, ["negative", "positive"], Look()).data
     assert [list(cell) for cell in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert "8" in bars.text[0] and "0.800" in bars.text[0]
-    assert bars.hovertext[1] == "label negative, predicted positive: 2"
-    assert list(bars.x) == [0, 1, 0, 1]
+    assert bars.hovertext[1] == "label negative, predicted positive: 2" and list(bars.x) == [0, 1, 0, 1]
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look()).data
     assert bars.base[0] > bars.base[2]
     colors = draw_confusion(np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]]), ["a", "b", "c"], Look()).data[0].marker.color
@@ -191,8 +190,7 @@ def test_phenomena_are_sorted_worst_first_with_interval_n_and_baseline():
     figure = draw_phenomena(table, Look())
     ring, dots = figure.data
     assert ring.x[0] == 0.4 and list(dots.x) == [0.5, 0.9]
-    assert list(dots.y) == ["irony", "&lt;i&gt;plain"]
-    assert list(dots.marker.color) == [LIGHT.right, LIGHT.accent]
+    assert list(dots.y) == ["irony", "&lt;i&gt;plain"] and list(dots.marker.color) == [LIGHT.right, LIGHT.accent]
     assert [note.text for note in figure.layout.annotations] == ["12", "90"]
 
 
@@ -201,8 +199,7 @@ def test_bins_are_drawn_with_n_and_interval_and_small_ones_are_pale():
     bars = figure.data[0]
     assert np.allclose(bars.x, [0.05, 0.95]) and list(bars.y) == [0.1, 0.6]
     assert np.allclose(bars.error_y.array, [0.13, 0.28]) and np.allclose(bars.error_y.arrayminus, [0.06, 0.37])
-    assert [note.text for note in figure.layout.annotations] == ["40", "5"]
-    assert lines(figure) == [0.3]
+    assert [note.text for note in figure.layout.annotations] == ["40", "5"] and lines(figure) == [0.3]
     assert figure.layout.xaxis.title.text.startswith("P(&lt;b&gt;)")
     strong, pale = threshold_curves.draw_calibration(BINS, 0.5, "P", Look()).data[0].marker.color
     assert compute_contrast(strong, LIGHT.paper) > compute_contrast(pale, LIGHT.paper)
@@ -235,8 +232,7 @@ def test_temperature_is_reported_with_the_answers_it_changes_and_can_be_removed(
     now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
     few = int((here.report.probabilities.argmax(1) != trained.argmax(1)).sum())
     errors = f"calibration error {now:.3f} ({before:.3f} before)"
-    assert few > 10
-    assert shown.temperature == errors
+    assert few > 10 and shown.temperature == errors
     assert f"Temperature: 3.00. {few} answers change." in CALIBRATION.resolve_text(CALIBRATION.how, shown)
     assert "T below 1: away from them" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
     assert "no answer changes" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
@@ -259,12 +255,9 @@ def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation"
 
 def test_cost_needs_a_ratio_a_class_and_validation():
     assert thresholding.read_decision(cost_source()).threshold == 0.5
-    with pytest.raises(NotAvailable, match="--with cost=5"):
-        COSTS.read_data(cost_source())
-    with pytest.raises(NotAvailable, match="--with rule=CLASS"):
-        COSTS.read_data(cost_source(("a", "b", "c")))
-    with pytest.raises(InputError, match="nothing to choose"):
-        cost_source(("a", "b", "c"), cost=5).get_choice(thresholding.COST)
+    check_raises(NotAvailable, "--with cost=5", COSTS.read_data, cost_source())
+    check_raises(NotAvailable, "--with rule=CLASS", COSTS.read_data, cost_source(("a", "b", "c")))
+    check_raises(InputError, "nothing to choose", cost_source(("a", "b", "c"), cost=5).get_choice, thresholding.COST)
     shown = COSTS.read_data(cost_source(("a", "b", "c"), rule="b", cost=5))
     assert shown.name == "b" and "false negative of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
     with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
@@ -293,8 +286,7 @@ def test_threshold_is_the_cheapest_on_validation_until_it_is_moved():
 def test_exhibit_quotes_the_surest_error_of_each_cell(two):
     labels, probabilities = two
     decision = decisions.apply_threshold(labels, probabilities, TWO, "", 0.5)
-    texts = pd.Series([f"<b>text {row}" for row in range(len(labels))])
-    matrix = ConfusionMatrix(decision, False, texts)
+    matrix = ConfusionMatrix(decision, False, pd.Series([f"<b>text {row}" for row in range(len(labels))]))
     cells = dict(zip([(0, 0), (0, 1), (1, 0), (1, 1)], CONFUSION.exhibit(matrix, Look()).data[0].text, strict=True))
     for true, predicted in ((0, 1), (1, 0)):
         wrong = (labels == true) & (probabilities.argmax(1) == predicted)

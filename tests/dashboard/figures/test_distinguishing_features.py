@@ -37,8 +37,7 @@ def known(tmp_path_factory):
 def test_words_equal_those_of_core_and_the_interval_is_that_of_z(known):
     shown = features.compare_words(apply_query(known[0], "wrong", known[1]))
     assert list(shown.found) == Phrases(known[0].table.texts).find_keywords(known[0].table.wrong)
-    marks = features.build_words_table(shown).marks
-    first, mark = shown.found[0], marks.rows[0].cells["odds"]
+    first, mark = shown.found[0], features.build_words_table(shown).marks.rows[0].cells["odds"]
     assert first.words in ("open", "sea", "open sea") and first.selected == 50 and first.rest == 0
     assert (mark.value - mark.low) / 1.96 == pytest.approx(first.log_odds / first.z)
     assert features.build_words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
@@ -101,8 +100,7 @@ def test_each_outcome_has_its_size_and_its_words_select_its_sentences(shown):
     frame = known.table.frame
     good, said = frame["true"] == "good", frame["predicted"] == "good"
     sizes = [int(((good == true) & (said == claimed)).sum()) for true, claimed in features.OUTCOMES.values()]
-    assert list(found.sizes.values()) == sizes
-    assert [each.words for each in found.found["false negative"]] == ["rain"]
+    assert list(found.sizes.values()) == sizes and [each.words for each in found.found["false negative"]] == ["rain"]
     table = features.build_cloud_table(found)
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
     for outcome, (true, said) in features.OUTCOMES.items():

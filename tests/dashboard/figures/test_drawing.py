@@ -71,10 +71,8 @@ def test_page_and_charts_have_the_same_colors(name, tokens):
 
 
 def test_server_is_closed_to_others_by_default():
-    assert CONFIG["server"]["address"] == "127.0.0.1"
-    assert CONFIG["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
-    assert CONFIG["client"]["showErrorDetails"] == "none"
-    assert CONFIG["browser"]["gatherUsageStats"] is False
+    assert CONFIG["server"]["address"] == "127.0.0.1" and CONFIG["server"]["allowedHosts"] == ["localhost", "127.0.0.1"]
+    assert CONFIG["client"]["showErrorDetails"] == "none" and CONFIG["browser"]["gatherUsageStats"] is False
     assert CONFIG["runner"] == {"magicEnabled": False, "postScriptGC": False}
 
 
@@ -108,8 +106,7 @@ def test_scales_start_at_the_background_and_attention_has_equal_ink_on_both_side
     assert [color for _, color in upper] == [color for _, color in theme.make_sequential_scale(tokens)]
     assert [place for place, _ in upper] == pytest.approx([place for place, _ in theme.make_sequential_scale(tokens)])
     both = [color for _, color in theme.make_two_sided_scale(tokens)]
-    assert both == both[::-1]
-    assert theme.make_sequential_scale(tokens)[-1] == [1, tokens.ink]
+    assert both == both[::-1] and theme.make_sequential_scale(tokens)[-1] == [1, tokens.ink]
     assert theme.shade_ink(tokens, -0.4, 1) == theme.shade_ink(tokens, 0.4, 1) == tokens.ink_scale[2]
 
 
@@ -118,8 +115,7 @@ def test_blend_meets_both_ends_and_the_deepest_layer_has_the_strongest_color():
     assert theme.blend_colors("#000000", "#FFFFFF", 1) == theme.blend_colors("#000000", "#FFFFFF", 7) == "#FFFFFF"
     assert theme.blend_colors("#000000", "#204060", 0.5) == "#102030"
     assert [theme.color_layer(LIGHT, i, 4) for i in range(4)] == list(LIGHT.ordinal)
-    assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0]
-    assert theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
+    assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0] and theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
 
 
 def test_classes_are_colored_by_sign_or_order_if_they_have_one():
@@ -137,8 +133,7 @@ def test_classes_are_colored_by_sign_or_order_if_they_have_one():
 
 def test_labels_keep_their_distance_and_a_projector_enlarges_text():
     placed = theme.spread_labels([0.5, 0.51, 0.1], 0.1)
-    assert placed[1] - placed[0] == pytest.approx(0.1)
-    assert placed[2] == 0.1
+    assert placed[1] - placed[0] == pytest.approx(0.1) and placed[2] == 0.1
     assert theme.spread_labels([], 0.1) == []
     large, usual = (theme.build_template(look).layout.font.size for look in (Look(projector=True), Look()))
     assert large == pytest.approx(1.3 * usual)
@@ -146,8 +141,7 @@ def test_labels_keep_their_distance_and_a_projector_enlarges_text():
 
 
 def test_matrix_cell_is_found_only_for_exactly_its_rows():
-    assert find_cell(FIRST, SECOND, np.array([4, 1])) == (0, 1)
-    assert find_cell(FIRST, SECOND, np.array([2])) == (1, 1)
+    assert find_cell(FIRST, SECOND, np.array([4, 1])) == (0, 1) and find_cell(FIRST, SECOND, np.array([2])) == (1, 1)
     for rows in ([1], [1, 4, 0], [], [5]):
         assert find_cell(FIRST, SECOND, np.array(rows, np.int64)) is None
 

@@ -39,8 +39,7 @@ def test_points_have_confidence_errors_have_a_shape_and_unknown_classes_are_repo
     with pytest.raises(RunDamaged, match="do not fit"):
         build_points_table(SAVED, ("yes", "no"))
     correct, wrong = embedding_map.color_points(POINTS, "correctness", CLASSES, LIGHT)
-    assert correct.symbol != wrong.symbol
-    assert (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
+    assert correct.symbol != wrong.symbol and (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
     shades = embedding_map.color_points(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
@@ -98,8 +97,7 @@ def test_hover_texts_are_short_numbers_have_their_n_and_pca_axes_have_titles():
     stats = {stat.name: (stat.value, stat.n) for stat in embeddings.compute_map_stats(MADE, PCA, 128)}
     assert stats["Silhouette, 128-D original"] == (pytest.approx(0.3), 3)
     assert stats["Silhouette, PCA, 2-D"] == (pytest.approx(0.4), 3)
-    assert stats["10 nearest neighbours kept"] == (0.25, 3)
-    assert stats["Variance shown"] == (pytest.approx(0.9), 4)
+    assert stats["10 nearest neighbours kept"] == (0.25, 3) and stats["Variance shown"] == (pytest.approx(0.9), 4)
     assert embeddings.name_axes(MADE, PCA)[0] == "component 1, 60 % of the variance"
     assert embeddings.name_axes(Projection(MADE.rows, MADE.places, QUALITY), ProjectionConfig("umap", 3)) == [""] * 3
 
@@ -146,8 +144,7 @@ def test_map_in_3d_has_three_axes_and_no_lasso():
 def test_confidence_has_ordered_colors_and_not_those_of_signs(dark, tokens):
     shades = Shades("P(predicted)", np.array([0.5, 0.7, 1.0]), 0.5, 1.0)
     (points,) = draw_map(FLAT, ROWS, WORDS, shades, ["", ""], Look(dark=dark)).data
-    assert (points.marker.cmin, points.marker.cmax) == (0.5, 1.0)
-    assert list(points.marker.color) == [0.5, 0.7, 1.0]
+    assert (points.marker.cmin, points.marker.cmax) == (0.5, 1.0) and list(points.marker.color) == [0.5, 0.7, 1.0]
     assert [step[1] for step in points.marker.colorscale] == list(tokens.ordinal)
 
 
@@ -155,8 +152,7 @@ def test_texts_are_escaped_and_the_typed_sentence_cannot_be_selected():
     groups = [PointGroup("<b>a</b>", np.arange(3), "#111111")]
     upon = MapOverlays(placed=PlacedSentence(np.zeros(2), "<img src=x>"))
     drawn = str(flat(groups, words=["<i>x</i>"] * 3, upon=upon).to_plotly_json())
-    assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn
-    assert "&lt;i&gt;" in drawn
+    assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn and "&lt;i&gt;" in drawn
     mark = flat(words=WORDS, upon=MapOverlays(placed=PlacedSentence(np.array([8.0, 9.0]), "mine"))).data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
@@ -169,8 +165,7 @@ def test_silhouettes_show_all_samples_with_means_and_the_first_class_on_top():
     figure = draw_silhouettes(both, ["#111111", "#222222"], Look())
     below, _, above, mean = figure.data[:4]
     assert list(below.x) == [0.2, 0.4, 0.6] and below.line.color == "#222222"
-    assert list(above.x) == [-0.5, 0.5] and min(above.y) > max(below.y)
-    assert list(mean.x) == [0.0, 0.0]
+    assert list(above.x) == [-0.5, 0.5] and min(above.y) > max(below.y) and list(mean.x) == [0.0, 0.0]
     words = {"space", "map", "all 0.240", "all 0.300", "neg <b>0.000</b><br>n = 2", "pos <b>0.400</b><br>n = 3"}
     assert {note.text for note in figure.layout.annotations} == words
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
@@ -192,8 +187,7 @@ def test_density_is_drawn_behind_the_points_without_color():
     groups, field = [PointGroup("a", np.arange(40), "#111111")], estimate_density(places)
     for look in (Look(), Look(dark=True)):
         behind, points = draw_map(places, np.arange(40), [], groups, ["", ""], look, MapOverlays(density=field)).data
-        assert (behind.type, points.type) == ("contour", "scattergl")
-        assert behind.colorscale[0][1] == look.tokens.paper
+        assert (behind.type, points.type) == ("contour", "scattergl") and behind.colorscale[0][1] == look.tokens.paper
         assert behind.colorscale[-1][1] == blend_colors(look.tokens.paper, look.tokens.ink, 0.2)
         assert np.allclose(behind.z, 1 - field.held)
 
@@ -224,8 +218,7 @@ def test_separation_has_two_lines_chance_the_shaded_layer_and_a_table():
     assert list(purity.y) == [0.6, 0.7, 0.9] and list(silhouette.y) == [0.0, 0.1, 0.4]
     assert purity.marker.symbol != silhouette.marker.symbol and purity.line.dash != silhouette.line.dash
     shaded, chance = figure.layout.shapes
-    assert (shaded.x0, shaded.x1, shaded.fillcolor) == (0.8, 1.2, LIGHT.panel)
-    assert chance.y0 == chance.y1 == 0.5
+    assert (shaded.x0, shaded.x1, shaded.fillcolor) == (0.8, 1.2, LIGHT.panel) and chance.y0 == chance.y1 == 0.5
     assert {note.text for note in figure.layout.annotations} == {"purity", "silhouette", "by chance"}
     table = MAP_LAYERS.build_tables(Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9])))["Layers"]
     assert table["stage"].tolist() == ["embedding", "layer 1", "head"]

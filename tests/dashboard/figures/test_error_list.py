@@ -82,8 +82,7 @@ def test_table_has_codes_and_notes_if_given_and_escapes_formulas(store):
     table = error_list.build_sentences_table(reading(store)).set_index("key")
     assert table["codes"].tolist() == ["irony; label", "irony", "", ""]
     assert table["note"].tolist() == ["=1+1", "Ada: sarcastic\nBen: not at all", "", ""]
-    assert sorted(table["data:note"]) == list("wxyz")
-    assert "'=1+1" in format_csv(table)
+    assert sorted(table["data:note"]) == list("wxyz") and "'=1+1" in format_csv(table)
     seen = error_list.build_sentences_table(reading(store), codes.read_annotations("Ben"))
     assert seen["codes"].tolist() == [""] * 4, "what others coded is hidden until Ben has coded it"
 
@@ -125,10 +124,8 @@ def test_words_are_colored_by_effect_and_neighbors_are_listed(store):
     said = drawn(reading(store, details={key: detail}))["details"][key]
     assert [word["colour"] for word in said["words"]] == [LIGHT.minus_scale[5], LIGHT.plus_scale[2]]
     about = ["effect −2.00 towards positive", "effect +1.00 towards positive, not in the vocabulary"]
-    assert [word["about"] for word in said["words"]] == about
-    assert said["ends"] == ["towards negative", "positive"]
-    assert said["near"] == [["so good", "positive", "words", 0.512]]
-    assert said["among"] == "of 2 drawn from 9"
+    assert [word["about"] for word in said["words"]] == about and said["ends"] == ["towards negative", "positive"]
+    assert said["near"] == [["so good", "positive", "words", 0.512]] and said["among"] == "of 2 drawn from 9"
     assert said["double"] == "The same text is in training as negative (2) and positive (1)."
 
 

@@ -60,8 +60,7 @@ def test_each_cell_has_value_and_outcome_and_the_reading_lists_methods_by_verdic
     assert deletion.cells["deletion"].small == "not tested"
     assert [attention.cells[name].text[0] for name in ("insertion", "deletion", "control")] == ["✗", "~", "✓"]
     assert attention.cells["pairs"].small == "0.80"
-    said = BELIEF.reading(SHOWN)
-    assert said.startswith("Evidence: deletion; neither: attention. ✓ passed, ~ between, ✗ failed")
+    assert BELIEF.reading(SHOWN).startswith("Evidence: deletion; neither: attention. ✓ passed, ~ between, ✗ failed")
     assert f"κ = 0.87, 95 % interval 0.82 to 0.92, n = 200. {MEANING}" in BELIEF.resolve_text(BELIEF.how, SHOWN)
     weak = FaithfulnessResults(Belief(200, 0, 0, held(0.1), (DELETION,)))
     assert BELIEF.reading(weak).startswith("Illustration: deletion.")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pages
 import plotly.graph_objects as go
 import pytest
+from refused import check_raises
 
 from core import api
 from core.exceptions import InputError, NotAvailable
@@ -36,12 +37,10 @@ def test_figure_has_a_file_name_for_each_spread_value_and_is_not_read_without_it
     figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
     flat, deep, right = {"deep": "2-D"}, {"deep": "3-D"}, {"side": "right"}
     names = {"name-flat": flat, "name-deep": deep, "name-right-flat": right | flat, "name-right-deep": right | deep}
-    assert dict(figure.iterate_variants()) == names
-    assert dict(declared().iterate_variants()) == {"name": {}}
+    assert dict(figure.iterate_variants()) == names and dict(declared().iterate_variants()) == {"name": {}}
     figure = declared(needs="gates")
     assert figure.read_data(source("sentiformer")) == 7
-    with pytest.raises(NotAvailable, match="vanilla has no gates"):
-        figure.read_data(source())
+    check_raises(NotAvailable, "vanilla has no gates", figure.read_data, source())
 
 
 @pytest.mark.parametrize(
@@ -69,8 +68,7 @@ def test_caption_outside_pages_has_split_note_and_options(parts, choices, words)
     ],
 )
 def test_option_value_is_parsed_and_unknown_values_are_refused(option, said, words):
-    with pytest.raises(InputError, match=words):
-        source(**{option.name: said}).get_choice(option)
+    check_raises(InputError, words, source(**{option.name: said}).get_choice, option)
     assert source().get_choice(LIMIT) == 0.5 and source(limit="0.25").get_choice(LIMIT) == 0.25
     assert source().get_choice(SIDE) == "left" and source().get_choice(RARE) == ""
 

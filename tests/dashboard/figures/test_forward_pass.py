@@ -51,8 +51,7 @@ def test_long_texts_and_vectors_draw_their_first_tokens_and_numbers():
     assert len(matrix["rows"]) == len(matrix["columns"]) == len(matrix["cells"]) == len(matrix["fills"][0]) == DRAWN
     assert long.left_out == "The first 16 of 21 tokens are drawn; all are computed."
     assert long.left_out in STEPS.resolve_text(STEPS.reading, long)
-    assert len(build_step_table(long.steps)) == (DRAWN + 5) ** 2
-    assert shown(pairs(DRAWN)).left_out == ""
+    assert len(build_step_table(long.steps)) == (DRAWN + 5) ** 2 and shown(pairs(DRAWN)).left_out == ""
     vector = StageMatrix("x", np.full((2, 32), -2.0), ("a", "b"), name_dimensions(32))
     (matrix,) = forward_pass._draw_stages(shown(vector), Look()).data["stages"][0]["matrices"]
     assert matrix["columns"] == [str(i) for i in range(1, DIMENSIONS + 1)] and matrix["note"] == "8 of 32"
@@ -100,8 +99,7 @@ def test_all_commands_of_our_formulas_are_supported(latex, markup):
 
 def test_letters_and_numbers_are_kept_and_markup_characters_are_escaped():
     formula = r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j"
-    words = "".join(ElementTree.fromstring(write_mathml(formula)).itertext())
-    assert words == "sij=qi·kj32+loggj"
+    assert "".join(ElementTree.fromstring(write_mathml(formula)).itertext()) == "sij=qi·kj32+loggj"
     assert inside("a<b") == '<mi>a</mi><mo stretchy="false">&lt;</mo><mi>b</mi>'
     assert "<script" not in inside(r"\text{<script>}")
 

@@ -41,8 +41,7 @@ def test_each_layer_and_the_factor_have_their_own_panel(dark):
     named = [(trace.xaxis, trace.name, trace.line.dash) for trace in upper]
     assert named == [*(("x", *each) for each in two), *(("x2", *each) for each in two), ("x3", "all λ ×", "solid")]
     for trace, odds, each in zip(upper, lower, CURVES, strict=True):
-        assert trace.x == odds.x == each.values
-        assert (trace.y, odds.y) == (each.probabilities, each.log_odds)
+        assert trace.x == odds.x == each.values and (trace.y, odds.y) == (each.probabilities, each.log_odds)
     marks = [(trace.name, trace.x[0], trace.y[0]) for trace in drawn.data if trace.mode == "markers"]
     assert marks[:3] == [("zero", 0.0, 0.5), ("start", 0.5, 0.2), ("learned", 0.25, 0.25)]
     assert [mark for mark in marks if mark[0] == "now"] == [("now", 1.0, 0.9), ("now", 1.0, 4.0)]
@@ -60,18 +59,16 @@ def test_reading_names_the_strongest_lambda_and_the_table_has_each_value():
     )
     assert interventions.LAMBDA_BENCH.note(SHOWN) == "towards <b>, P 0.250, log-odds −2.50"
     table = interventions.build_curve_table(SHOWN)
-    assert len(table) == 4 * len(CURVES)
-    assert table["mark"].tolist()[:4] == ["zero", "learned", "start", ""]
+    assert len(table) == 4 * len(CURVES) and table["mark"].tolist()[:4] == ["zero", "learned", "start", ""]
     assert table["layer"].isna().sum() == 4 and table["component"].tolist()[:5] == [1, 1, 1, 1, 2]
     last = table[(table["layer"] == 2) & (table["component"] == 1)].iloc[-1]
     assert (last["mark"], last["value"], last["probability"], last["log_odds"]) == ("now", 1.0, 0.9, 4.0)
 
 
 def shown(edited=False):
-    moved = {"layer": (-4.0, -4.0), "token": (-3.0, 0.5), "head": (0.001, 2.0)}
     patches = [
         Patch(kind, layer, 0 if kind == "token" else None, 1 if kind == "head" else None, 1.0 + move, move)
-        for kind, each in moved.items()
+        for kind, each in {"layer": (-4.0, -4.0), "token": (-3.0, 0.5), "head": (0.001, 2.0)}.items()
         for layer, move in enumerate(each)
     ]
     found = Patches("good", "bad", "positive", {}, {}, 1.0, -3.0, ("good",), ("bad",), tuple(patches), "")
@@ -97,8 +94,7 @@ def test_each_place_has_its_change_in_each_layer():
 
 @pytest.mark.slow
 def test_second_sentence_is_a_figure_option(trained, tmp_path):
-    store = RunStore(trained)
-    given = {"only": ["patching"], "text": "good film", "store": store}
+    given = {"only": ["patching"], "text": "good film", "store": RunStore(trained)}
     written = api.figures("finished", tmp_path, options={"donor": "bad film"}, csv=True, **given)["files"]
     assert len(written) == 2  # the figure and its numbers
     assert "good ← bad" in (tmp_path / "patching.html").read_text()

@@ -91,8 +91,7 @@ def test_final_values_are_compared_with_reported_ones_of_the_same_cell():
     paper = lambdas.map_reported(find_counterpart(one.preset, one.config))
     assert paper == {(0, 1): 0.1507, (1, 1): 0.186}
     alone = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": one}, paper)
-    assert alone["This run"].tolist() == ["0.1510", "0.1840"]
-    assert alone["Difference"].tolist() == ["+0.0003", "−0.0020"]
+    assert alone["This run"].tolist() == ["0.1510", "0.1840"] and alone["Difference"].tolist() == ["+0.0003", "−0.0020"]
     tracks = [Track("a", 0, CURVES), Track("b", 1, CURVES, sibling=True)]
     both = lambdas.build_final_table(tracks, {"a": one, "b": two}, paper)
     assert both["Mean over 2 seeds"].tolist() == ["0.1520", "0.1850"]
@@ -113,24 +112,21 @@ def test_head_lambdas_skip_rows_with_missing_numbers_and_tables_have_all_points(
     assert found == {(0, 1): ((0.1, 0.15), (0.2, 0.25)), (1, 1): ((0.3, 0.35), (0.4, 0.45))}
     assert build_head_lines(History([{"kind": "step", "lambda": [[0.1]]}], 0)) == {}
     table = lambdas.build_course_table([Track("a", 7, CURVES, heads={(0, 1): ((0.1, 0.2),)})])
-    assert len(table) == 6
-    assert table.iloc[1].tolist() == ["a", 7, 1.0, 1, 1, "", 0.16, pytest.approx(0.01)]
+    assert len(table) == 6 and table.iloc[1].tolist() == ["a", 7, 1.0, 1, 1, "", 0.16, pytest.approx(0.01)]
     assert table[table["head"] == "1"]["lambda"].tolist() == [0.1, 0.2]
     assert lambdas.build_loss_table([Track("a", 7, CURVES)]).values.tolist() == [["a", 7, 1.0, 0.5]]
 
 
 @pytest.mark.slow
 def test_each_layer_and_component_has_a_panel_above_the_loss():
-    heads = {(0, 1): ((0.1, 0.1, 0.12), (0.2, 0.2, 0.19))}
-    figure = draw_course([replace(ONE, heads=heads)], Look())
+    figure = draw_course([replace(ONE, heads={(0, 1): ((0.1, 0.1, 0.12), (0.2, 0.2, 0.19))})], Look())
     titles = [note.text for note in figure.layout.annotations if "λ" in note.text or note.text == "validation loss"]
     assert titles == ["layer 1, λ₁", "layer 2, λ₁", "layer 1, λ₂", "layer 2, λ₂", "validation loss"]
     drawn = [tuple(trace.y) for trace in named(figure, "one")]
     assert drawn.count((0.6, 0.5)) == 1
     assert any(line == pytest.approx((0, 0.004, 0.008)) for line in drawn if len(line) == 3)
     assert tuple(named(figure, "head 2")[0].y) == pytest.approx((0, 0, -0.01))
-    ranges = {tuple(figure.layout[axis].range) for axis in figure.layout if axis.startswith("xaxis")}
-    assert len(ranges) == 1
+    assert len({tuple(figure.layout[axis].range) for axis in figure.layout if axis.startswith("xaxis")}) == 1
 
 
 @pytest.mark.parametrize("scale", ["change", "value"])
@@ -180,8 +176,7 @@ def test_normed_weights_are_drawn_as_shares_of_all_maps():
     shares = track.shares
     assert shares[0, 0] == pytest.approx((1 / 3, 1 / 4.125)) and shares[0, 2][-1] == pytest.approx(2.75 / 4.125)
     assert np.sum([line for (layer, _), line in shares.items() if layer == 1], 0) == pytest.approx([1, 1])
-    said = lambdas.describe_change(track)
-    assert said.endswith(
+    assert lambdas.describe_change(track).endswith(
         "(λ₂ of layer 1). Weights are shares of their sum: the first map has 24 (layer 1), 50 (layer 2) of 100."
     )
     figure = lambdas.draw_shares(track, Look())

@@ -41,8 +41,7 @@ def test_layers_of_two_starters_are_compared_on_the_same_sentences(store):
     with pytest.raises(InputError, match="not of the same sentences"):
         compare_layers(here, LayerFiles.from_run(store, RUNS[1], "test"))
     reader = Reader(store)
-    source = Source(store.read(RUNS[0]), reader, others=[store.read(RUNS[1])], split="challenge")
-    shape = CKA.read_data(source)
+    shape = CKA.read_data(Source(store.read(RUNS[0]), reader, others=[store.read(RUNS[1])], split="challenge"))
     figure = CKA.draw(shape, Look())
     assert figure.data[0].z == pytest.approx(np.array(found["values"])) and len(figure.layout.annotations) == 16
     row, column = np.unravel_index(np.argmax(found["values"]), (4, 4))

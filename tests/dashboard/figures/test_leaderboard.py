@@ -19,8 +19,7 @@ def rows(board) -> list[str]:
 
 def test_best_model_comes_first_and_unfinished_ones_last():
     (board,) = list_boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
-    assert rows(board) == ["high", "low", "waits"]
-    assert [entry.value for entry in board.entries] == [0.9, 0.6, None]
+    assert rows(board) == ["high", "low", "waits"] and [entry.value for entry in board.entries] == [0.9, 0.6, None]
     (board,) = list_boards([run("low", 0.6, training__lr=1e-3), run("high", 0.9)], "loss")
     assert rows(board) == ["high", "low"] and [e.value for e in board.entries] == pytest.approx([0.1, 0.4])
     (board,) = list_boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
@@ -46,17 +45,14 @@ def test_seeds_share_a_row_with_their_spread_and_unfold_to_runs():
     values = (0.90, 0.88, 0.92)
     (board,) = list_boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
     (entry,) = board.entries
-    assert (entry.model.name, entry.values) == ("vanilla", values)
-    assert entry.value == pytest.approx(0.90)
+    assert (entry.model.name, entry.values) == ("vanilla", values) and entry.value == pytest.approx(0.90)
     known = {(seed, -1): value for seed, value in enumerate(values)}
     ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
     assert (entry.low, entry.high) == pool_intervals(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
     row = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)]).rows[0]
-    assert [child.id for child in row.children] == ["s0", "s1"]
-    assert row.cells["95 % interval"].dots == (0.90, 0.88)
-    assert row.cells["model"].small.startswith("2 seeds · ")
-    assert row.children[0].cells["model"] == TextCell("seed 0")
+    assert [child.id for child in row.children] == ["s0", "s1"] and row.cells["95 % interval"].dots == (0.90, 0.88)
+    assert row.cells["model"].small.startswith("2 seeds · ") and row.children[0].cells["model"] == TextCell("seed 0")
     assert row.children[0].cells["95 % interval"] == Mark(dots=(0.9,), said="0.900")
 
 
@@ -71,8 +67,7 @@ def test_models_are_sorted_by_the_default_metric_of_their_task():
     assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
     assert next(iter(leaderboard.list_board_metrics([run("a", 0.9)]).items())) == ("Accuracy", "")
     both = leaderboard.list_board_metrics([run("a", 0.9), run("b", 0.5, task="multi")])
-    assert next(iter(both)) == "Accuracy or F1, macro, tuned"
-    assert {"Accuracy", "F1, macro", "Loss"} <= set(both)
+    assert next(iter(both)) == "Accuracy or F1, macro, tuned" and {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
 def test_summary_names_the_best_model_and_its_certainty_by_display_names():
@@ -196,5 +191,4 @@ def test_runs_share_a_board_unless_rows_that_a_start_learned_were_left_out():
     third = dataclasses.replace(third, data_notes=("lineage: 3 rows of test left out, its start learned from them",))
     boards = list_boards([first, second, third])
     found = sorted(sorted(each.run for entry in board.entries for each in entry.model.records) for board in boards)
-    assert found == [["a", "b"], ["c"]]
-    assert not any("/" in board.name for board in boards)
+    assert found == [["a", "b"], ["c"]] and not any("/" in board.name for board in boards)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
+from refused import check_raises
 
 from core import api
 from core.evaluation.comparison import pick_better
@@ -124,8 +125,7 @@ def test_each_model_has_its_curves_and_its_lambdas_if_any(source):
     says = RIGHT["good"] == (LABELS == 1)  # predicts "good" with probability 0.9
     assert (bins[-1].n, bins[-1].true) == (says.sum(), pytest.approx((LABELS == 1)[says].mean()))
     assert [name for _, name, _ in LAMBDAS.read_data(source())] == ["A good"]
-    with pytest.raises(NotAvailable, match="none of these models has a lambda"):
-        LAMBDAS.read_data(source("fair", "poor"))
+    check_raises(NotAvailable, "none of these models has a lambda", LAMBDAS.read_data, source("fair", "poor"))
 
 
 def test_logarithmic_axis_has_few_round_ticks():
@@ -158,8 +158,7 @@ def test_metric_without_variance_has_no_interval_in_the_cost_figure(tmp_path):
 
 @pytest.mark.parametrize("figure", [MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, COST])
 def test_single_run_has_no_comparison_figures(figure, source):
-    with pytest.raises(NotAvailable, match="name others with --against"):
-        figure.read_data(source("good"))
+    check_raises(NotAvailable, "name others with --against", figure.read_data, source("good"))
 
 
 @pytest.mark.parametrize("figure", [MODELS, PAIRS, WHERE])
@@ -170,10 +169,8 @@ def test_interval_tables_are_plain_data_without_markup(figure, source):
 
 
 def test_unknown_pair_and_map_without_a_sentence_are_refused(source):
-    with pytest.raises(InputError, match="pair=A-Z: one of A-B, A-C, B-C"):
-        MATRIX.read_data(source(pair="A-Z"))
-    with pytest.raises(NotAvailable, match="a sentence is needed"):
-        MAPS.read_data(source(who="A"))
+    check_raises(InputError, "pair=A-Z: one of A-B, A-C, B-C", MATRIX.read_data, source(pair="A-Z"))
+    check_raises(NotAvailable, "a sentence is needed", MAPS.read_data, source(who="A"))
 
 
 @pytest.mark.slow

@@ -40,8 +40,7 @@ def run(preset="vanilla", status="done", **known):
 
 def test_run_gives_the_sizes_for_counting_parameters():
     sizes = model_plan.read_sizes(run(vocabulary=1_234, classes=("a", "b", "c")))
-    assert sizes[:2] == (1_234, 3)
-    assert sizes.words == "1\u202f234 tokens and 3 classes, as in r on reviews.csv"
+    assert sizes[:2] == (1_234, 3) and sizes.words == "1\u202f234 tokens and 3 classes, as in r on reviews.csv"
     own = {"model.layers": 3, "model.attention.heads": 4, "model.width": 32}
     record = RunRecord("r", "vanilla", "done", compose("vanilla", own), "", vocabulary=1_234, classes=("a", "b"))
     sizes = model_plan.read_sizes(record)
@@ -59,8 +58,7 @@ def test_paper_shows_its_presets_with_their_runs(paper):
     records = [run(own[0]), run(own[0], "failed"), run("vanilla")]
     frame = model_plan.build_preset_frame(PAPERS[paper], model_plan.USUAL, records)
     assert frame["model"].tolist() == own == model_plan.list_presets(PAPERS[paper])
-    assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2)
-    assert set(frame["paper"]) == {PAPERS[paper]}
+    assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2) and set(frame["paper"]) == {PAPERS[paper]}
 
 
 def test_all_presets_have_a_size_and_their_parts_add_up():
@@ -85,13 +83,11 @@ def test_preset_differences_name_both_models_and_newest_finished_runs_are_linked
 
 def test_each_setting_is_offered_once_under_its_group():
     offered = [name for names in model_plan.list_shown_settings({}, None).values() for name in names]
-    assert set(offered) == model_plan.OFFERED
-    assert len(offered) == len(set(offered))
+    assert set(offered) == model_plan.OFFERED and len(offered) == len(set(offered))
     model = {name for name in SETTINGS if name.startswith("model.")}
     assert model <= model_plan.OFFERED
     further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
-    assert model_plan.OFFERED - model == further
-    assert set(SETTINGS) >= model_plan.OFFERED
+    assert model_plan.OFFERED - model == further and set(SETTINGS) >= model_plan.OFFERED
     everything = model_plan.list_shown_settings({}, None)
     assert tuple(everything) == GROUPS
     assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
@@ -121,10 +117,8 @@ def test_baseline_shows_the_settings_that_its_family_reads(preset):
 
 @pytest.mark.parametrize("preset", STRUCTURES)
 def test_settings_that_a_preset_changes_are_never_hidden(preset):
-    usual = flatten_config(compose("vanilla"))
-    own = flatten_config(compose(preset))
-    changed = {name for name in model_plan.OFFERED if own[name] != usual[name]}
-    assert changed <= offered(preset)
+    usual, own = flatten_config(compose("vanilla")), flatten_config(compose(preset))
+    assert {name for name in model_plan.OFFERED if own[name] != usual[name]} <= offered(preset)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +137,7 @@ def test_size_names_its_basis(size, said):
 def test_changed_model_is_described_by_parts_changes_and_implied_settings():
     settings = {"model.attention.gate": "true", "model.attention.lexical": "add", "training.lr": "0.01"}
     along = {"text.lexicon": "vader"}
-    said = model_plan.summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along)
-    assert said == (
+    assert model_plan.summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along) == (
         "It has gate, σ added, 3 maps, λ in [0,1]. 2 changes to the preset. "
         "Also set, because a part needs it: text.lexicon=vader."
     )
@@ -174,8 +167,7 @@ def test_time_names_its_basis_and_cost_is_a_sentence_without_what_is_unknown():
 def test_command_line_sets_the_same_values_as_typed():
     said = model_plan.write_command("my data.csv", "vanilla", {"data.name": "x", "training.lr": "0.001"}, "first")
     parts = ["sentiscope", "train", "--data=my data.csv", "--model=vanilla", "--set=training.lr=0.001", "--name=first"]
-    assert shlex.split(said) == parts
-    assert model_plan.format_setting(CONFIG, "model.attention.row_norm") == "false"
+    assert shlex.split(said) == parts and model_plan.format_setting(CONFIG, "model.attention.row_norm") == "false"
     assert model_plan.format_setting(CONFIG, "training.epochs") == "4"
     assert (model_plan.format_millions(6), model_plan.format_millions(9_999), model_plan.format_millions(10_000)) == (
         "6",

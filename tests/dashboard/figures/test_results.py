@@ -64,8 +64,7 @@ def test_headline_has_its_interval_and_run_rows_format_it():
 
 def test_report_has_rows_by_position_and_by_name():
     report = parse_predictions(SAVED, ("no", "yes"))
-    assert report.labels.tolist() == [0, 0, 1, 1]
-    assert report.probabilities[1].tolist() == [0.4, 0.6]
+    assert report.labels.tolist() == [0, 0, 1, 1] and report.probabilities[1].tolist() == [0.4, 0.6]
     assert report.examples["probability"].tolist() == [0.9, 0.6, 0.8, 0.7]
     assert list(report.examples) == ["text", "label", "predicted", "probability"]
     report = parse_predictions(SAVED.assign(phenomenon="plain"), ("no", "yes"))

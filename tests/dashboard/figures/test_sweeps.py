@@ -53,13 +53,12 @@ def test_findings_name_the_highest_means_and_progress_lists_done_runs_first():
 
 def test_sweep_command_gives_the_same_plan():
     grid = {"training.lr": ("1e-3", "1e-2"), "model.head.kernels": ("2,3", "5")}
-    plans = (
+    for plan in (
         Plan("a"),
         Plan("b", ("vanilla", "cnn"), ("my texts.csv", "sst2"), grid, {"data.limit": "10"}, (4,), 5),
         Plan("c", seeds=(0, 1, 2)),
         Plan("d", seeds=(3, 1)),
-    )
-    for plan in plans:
+    ):
         assert read_back(sweeps.write_command(plan)) == plan
 
 

@@ -67,8 +67,7 @@ def test_table_has_each_label_at_both_thresholds_if_they_were_tuned():
     assert thresholding.LABELS.sizes(Labels(table, True)) == {"calm": 2, "joy": 2, "odd, rare": 1}
     assert not [name for name in thresholding.build_label_table(REPORT, None) if "tuned" in name]
     bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
-    assert thresholding.list_choices(RECORD) == ["tuned", "0.5"]
-    assert thresholding.list_choices(bare) == ["0.5"]
+    assert thresholding.list_choices(RECORD) == ["tuned", "0.5"] and thresholding.list_choices(bare) == ["0.5"]
     assert thresholding.pick_thresholds(bare, "tuned").tolist() == [0.5, 0.5, 0.5]
     assert thresholding.map_thresholds(RECORD) == TUNED
 

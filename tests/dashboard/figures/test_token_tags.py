@@ -60,12 +60,9 @@ def shown(**choices):
 
 def test_filter_finds_sentences_and_labels_are_above_predictions():
     assert shown() == shown(tag_outcome=token_tags.ANY_ERROR) == (1, 2, 3, 4)
-    assert shown(tag_outcome="wrong border") == (1,)
-    assert shown(tag_outcome="wrong type") == (2,)
-    assert shown(tag_outcome="missed") == (3,)
-    assert shown(tag_outcome="spurious") == (4,)
-    assert shown(tag_outcome="all right") == (0,)
-    assert shown(tag_outcome="all sentences", tag_type="PER") == (0, 2, 3)
+    assert shown(tag_outcome="wrong border") == (1,) and shown(tag_outcome="wrong type") == (2,)
+    assert shown(tag_outcome="missed") == (3,) and shown(tag_outcome="spurious") == (4,)
+    assert shown(tag_outcome="all right") == (0,) and shown(tag_outcome="all sentences", tag_type="PER") == (0, 2, 3)
     assert shown(tag_search="ALMO") == (2,)
     data = TAG_SENTENCES.draw(TAG_SENTENCES.read_data(source(tag_outcome="all sentences")), Look()).data
     right, border, *_ = data["sentences"]

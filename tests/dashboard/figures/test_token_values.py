@@ -26,8 +26,7 @@ def test_sigma_is_the_product_of_polarities_in_the_last_head(preset, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [1.0, 2.5])
 def test_each_of_two_separate_lexicons_is_shown_in_its_first_head(strength):
-    apart = {"lexicons": 2, "lexical_heads": "apart", "lexical_strength": strength}
-    seen, _ = read("lexical-all", **apart)
+    seen, _ = read("lexical-all", lexicons=2, lexical_heads="apart", lexical_strength=strength)
     row = token_values.compute_lexicon_effect(seen, 0, slice(2))
     for k, weights in enumerate(row.weights):
         polarity = seen.polarity[:, 3 * k : 3 * k + 3]
@@ -106,12 +105,9 @@ def test_learned_numbers_have_a_curve_for_each_layer():
         {"kind": "epoch", "step": 10, "epoch": 0, "gates": [[0.8, 0.1], [0.7, 0.2]]},
     ]
     lines = build_number_lines(History(rows, 0), steps_per_epoch=10)
-    assert list(lines) == ["τ", "α", "mean gate"]
-    assert [line.y for line in lines["τ"]] == [(1.0, 1.2), (1.0, 0.9)]
-    assert lines["α"][0].x == (0.0, 0.5)
-    assert [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
-    assert len(token_values.build_history_table(lines)) == 8
-    assert build_number_lines(History([], 0), 10) == {}
+    assert list(lines) == ["τ", "α", "mean gate"] and [line.y for line in lines["τ"]] == [(1.0, 1.2), (1.0, 0.9)]
+    assert lines["α"][0].x == (0.0, 0.5) and [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
+    assert len(token_values.build_history_table(lines)) == 8 and build_number_lines(History([], 0), 10) == {}
 
 
 def test_record_lists_learned_numbers_and_the_share_missing_in_the_lexicon():

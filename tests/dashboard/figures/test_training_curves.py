@@ -77,16 +77,14 @@ def test_epoch_length_is_estimated_and_accuracy_on_known_sentences_has_an_interv
 def test_learning_curves_mark_the_lowest_loss_on_an_axis_of_full_length():
     figure = draw_learning(CURVES, Look())
     found = lines(figure)
-    assert found["x", CURVES.step] == CURVES.loss
-    assert found["x", CURVES.epoch] == CURVES.validation_loss
+    assert found["x", CURVES.step] == CURVES.loss and found["x", CURVES.epoch] == CURVES.validation_loss
     assert found["x2", CURVES.epoch] == CURVES.validation_metric
     (line,) = [shape for shape in figure.layout.shapes if shape.x0 == shape.x1]
     assert line.x0 == 1.0 and "lowest 0.550" in [note.text for note in figure.layout.annotations]
     early = draw_learning(Curves(epochs=4, step=(0.1,), loss=(0.7,)), Look()).layout
     late, empty = draw_learning(CURVES, Look()).layout, draw_learning(Curves(epochs=3), Look())
     assert early.xaxis.range == late.xaxis.range and early.xaxis.range[1] > 4
-    assert early.uirevision == late.uirevision == LIVE
-    assert all(not len(trace.x) for trace in empty.data)
+    assert early.uirevision == late.uirevision == LIVE and all(not len(trace.x) for trace in empty.data)
     assert empty.layout.yaxis.range == (0, 1) and late.yaxis.range is None
 
 

@@ -76,13 +76,10 @@ def test_a_chosen_head_lists_its_sentences_with_links_that_switch_it_off(app, at
 
 
 def test_words_are_ranked_and_one_of_them_selects_its_sentences(app, attended, runs, monkeypatch):
-    shown = text_of(opened(app, run="finished", more="Words"))
-    assert attended["findings"]["words"] in shown
+    assert attended["findings"]["words"] in text_of(opened(app, run="finished", more="Words"))
     row = attended["words"]["rows"][0]
-    record = RunStore(runs).read("finished")
-    words = read_words(Source(record, Reader(), split="test"))
-    table = WORDS.build_tables(words)["Words"]
-    assert table.iloc[0].to_dict() == {
+    words = read_words(Source(RunStore(runs).read("finished"), Reader(), split="test"))
+    assert WORDS.build_tables(words)["Words"].iloc[0].to_dict() == {
         **{"word": row["word"], "of_class": row["class"], "texts": row["texts"], "value": row["value"]},
         **dict(zip(("low", "high"), row["interval"], strict=True)),
     }
@@ -115,11 +112,9 @@ def test_a_run_without_attention_says_so(app, runs):
 
 def test_the_grid_shows_the_chosen_measure_of_every_map(app, attended, runs):
     record = RunStore(runs).read("finished")
-    reader = Reader()
-    source = Source(record, reader, split="test")
+    source = Source(record, Reader(), split="test")
     assert list_measures(source)[: len(MEASURES)] == list(MEASURES) and "first token" in list_measures(source)
-    own = source.copy_with_choices(measure="first token")
-    shown = HEADS.read_data(own)
+    shown = HEADS.read_data(source.copy_with_choices(measure="first token"))
     rows = select_rows(shown)
     part = record.config.model
     assert len(rows) == part.layers * part.attention.heads * part.attention.components

@@ -43,6 +43,5 @@ def test_order_is_used_only_if_each_class_has_its_own_position():
 
 def test_class_name_with_a_comma_is_kept():
     said = {**NAMES, "3": "fair, I guess"}
-    places = {"1": 1, "2": 1, "3": 2, "4": 3, "5": 3}
-    config, _ = rename_labels(DataConfig(), STARS, said, places)
+    config, _ = rename_labels(DataConfig(), STARS, said, {"1": 1, "2": 1, "3": 2, "4": 3, "5": 3})
     assert config.parse_renames() == said and config.parse_list("order") == ("bad", "fair, I guess", "good")

@@ -106,5 +106,4 @@ def test_lambda_with_another_meaning_is_explained(app, runs, preset, words):
     row["lambda_heads"] = [[[0.1, 0.3]], [[0.2, 0.4]]]
     (runs / "dt" / "history.jsonl").write_text(json.dumps(row) + "\n")
     shown = text_of(opened(app, run="dt"))
-    assert words in shown and "Each head has its own λ" in shown
-    assert {"head 1", "head 2"} <= drawn(app)
+    assert words in shown and "Each head has its own λ" in shown and {"head 1", "head 2"} <= drawn(app)

@@ -58,8 +58,7 @@ def test_deviations_from_the_paper_are_listed_if_there_are_any(opened):
     app = opened(model="tweet-v8-p2")
     assert "Differences from the paper" in words(app)
     rows = table(app, "Differences of tweet-v8-p2 from its paper").set_index("what")
-    width = ["model.ff_width=192", "model.ff_width=288"]
-    assert rows.loc["feed-forward width", ["here", "instead"]].tolist() == width
+    assert rows.loc["feed-forward width", ["here", "instead"]].tolist() == ["model.ff_width=192", "model.ff_width=288"]
     app.selectbox(key=state.PAPER).set_value("Baselines").run()
     app.selectbox(key=state.PRESET).set_value("tfidf-svm").run()
     assert "Differences from the paper" not in words(app)

@@ -36,8 +36,7 @@ def opened(app, runs, table, monkeypatch):
 def choose(app, **choices: str):
     for name, value in choices.items():
         key = f"{state.SETTING}{name.replace('__', '.')}"
-        field = next(each for each in (*app.selectbox, *app.text_input) if each.key == key)
-        field.set_value(value)
+        next(each for each in (*app.selectbox, *app.text_input) if each.key == key).set_value(value)
     app.run()
     return app
 
@@ -69,8 +68,7 @@ def test_changed_model_is_described_drawn_and_given_as_a_command(opened):
 
 def test_file_read_on_the_data_page_has_an_estimate_from_its_rows(opened, table):
     assert "up to 1\u202f000 steps" in words(opened(model="vanilla")), "it has not been read"
-    source = access.find_dataset(str(table))
-    rows = len(data.load_dataset(access.make_config(source).data).splits["train"])
+    rows = len(data.load_dataset(access.make_config(access.find_dataset(str(table))).data).splits["train"])
     shown = words(opened(model="vanilla"))
     assert f"{4 * -(-rows // 64)} steps in 4 epochs" in shown
     assert "tokens, counted in these texts" in shown and "training rows" not in shown
@@ -84,14 +82,12 @@ def test_settings_implied_by_a_part_are_in_the_command(opened):
 
 
 def test_command_makes_the_same_settings(opened, table):
-    app = choose(opened(model="lexical-all"), model__attention__lexical_strength="2", model__layers="2")
-    given = command(app)
+    given = command(choose(opened(model="lexical-all"), model__attention__lexical_strength="2", model__layers="2"))
     assert given[:2] == ["sentiscope", "train"]
     options = dict(part.removeprefix("--").split("=", 1) for part in given[2:] if not part.startswith("--set="))
     settings = parse_settings(part.removeprefix("--set=") for part in given[2:] if part.startswith("--set="))
     config = configure(options["data"], options["model"], settings)
-    assert (config.model.attention.lexical_strength, config.model.layers) == (2, 2)
-    assert config.data.name == str(table)
+    assert (config.model.attention.lexical_strength, config.model.layers) == (2, 2) and config.data.name == str(table)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +101,7 @@ def test_contradicting_settings_are_refused_with_the_nearest_valid_choice(opened
     app = choose(opened(model=model), **choices)
     assert "These settings do not fit together" in words(app) and way_out in words(app) and not app.latex
     runs = len(RunStore().list())
-    assert "This training cannot start" in words(press(app, "start"))
-    assert len(RunStore().list()) == runs
+    assert "This training cannot start" in words(press(app, "start")) and len(RunStore().list()) == runs
 
 
 def test_setting_without_effect_gives_the_reason(opened):
@@ -157,8 +152,7 @@ def test_recipe_lists_its_settings_and_is_in_command_and_run(opened, runs, monke
     shown = words(app)
     assert "The recipe sets text.min_freq = 2, model.ngram_buckets = 20000, model.dropout = 0.3" in shown
     assert "training.word_dropout = 0.05, training.nonsense = 0.1, training.batch_size = 128." in shown
-    assert "Your own value is kept: training.lr." in shown
-    assert grayed(app)["model.ngram_buckets"] == "20000"
+    assert "Your own value is kept: training.lr." in shown and grayed(app)["model.ngram_buckets"] == "20000"
     assert "--recipe=strong" in command(app) and "--set=training.lr=0.002" in command(app)
     press(app, "start")
     record = next(each for each in RunStore(runs).list() if each.status == "queued")
@@ -189,8 +183,7 @@ def test_forbidden_backbone_reveals_nothing_to_visitors(opened, tmp_path, monkey
     app = opened(model="pretrained", data="built-in")
     monkeypatch.setattr(access, "is_local", lambda: False)
     choose(app, model__backbone=str(folder))
-    assert "shows on this server" in words(app)
-    assert grayed(app)["model.width"] == "768"
+    assert "shows on this server" in words(app) and grayed(app)["model.width"] == "768"
 
 
 def test_link_restores_every_changed_setting_in_a_new_session(app, opened, runs, table):

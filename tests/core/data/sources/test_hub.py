@@ -133,8 +133,7 @@ def test_missing_packages_are_named_with_the_install_command(monkeypatch):
 
 def test_every_source_has_facts_ordered_classes_and_valid_settings():
     for source in SOURCES.values():
-        assert source.title and source.licence and source.citation and source.language
-        assert source.checked
+        assert source.title and source.licence and source.citation and source.language and source.checked
         compose("vanilla", source.settings)
         if source.hub:
             assert source.labels and "train" in source.hub.files
