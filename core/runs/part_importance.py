@@ -177,6 +177,7 @@ def measure_importance(
         tell(what, number / count)
 
     report(0, "predicting as trained")
+    trained = reader.describe_trained()
     levels = _average_gates(reader) if any(each.change is None for each in silencings) else {}
     rows = []
     for number, each in enumerate(silencings, 1):
@@ -192,7 +193,7 @@ def measure_importance(
         report(number, "changing λ")
         found = reader.score(change)
         curves.append({**about, **found.summarize(), "interval": reader.compute_interval(found.right)})
-    return {**reader.describe_trained(), "parts": rows, "lambdas": curves}
+    return {**trained, "parts": rows, "lambdas": curves}
 
 
 def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda what, share: None) -> dict[str, Any]:
@@ -210,14 +211,14 @@ def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambd
         raise InputError(f"run '{loaded.record.run}' has no attention, so nothing can be switched off")
     tell("predicting as trained", 0.0)
     reader, changes = _SplitScorer(loaded, given), _list_joint_changes(loaded)
-    rows = []
+    trained, rows = reader.describe_trained(), []
     for number, (what, edit, of, change) in enumerate(changes, 1):
         tell(f"with {what}", number / (1 + len(changes)))
         asked = reader if of is loaded else _SplitScorer(of, given)
         found = asked.score(reader.spread_gates(range(len(model.layers)), 1.0) if change is None else change)
         rows.append({"what": what, "edit": edit, **reader.describe_change(found)})
     trapped = [{"layer": layer + 1, "component": i} for layer, i in model.find_trapped_lambdas()]
-    return {"split": given.split, **reader.describe_trained(), "effects": rows, "trapped": trapped}
+    return {"split": given.split, **trained, "effects": rows, "trapped": trapped}
 
 
 def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda what, share: None) -> dict[str, Any]:

@@ -234,9 +234,9 @@ def open_classifier(
     loaded = loaded.copy_with_progress(lambda _, share: tell("evaluating", share))
     made = store_run(store, loaded, name or found.folder.name, given, files)
     split, n, metrics = ("", 0, {}) if given is None else (given.split, len(given.rows), made.results["metrics"][TEST])
-    about = {"run": made.run, "folder": str(found.folder), "kind": found.backbone.kind, "data": wanted.data}
+    about: dict[str, Any] = {"run": made.run, "folder": str(found.folder), "kind": found.backbone.kind}
     about |= {"task": found.task, "classes": list(found.classes), "max_length": tokenizer.max_length, "notes": [*notes]}
-    return about | {"split": split, "n": n, "metrics": metrics}
+    return about | {"data": wanted.data, "split": split, "n": n, "metrics": metrics}
 
 
 def check_name(store: RunStore, name: str) -> None:
