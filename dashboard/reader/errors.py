@@ -137,7 +137,10 @@ class ErrorReader(ModelReader):
         record = self.store().read(run)
         return f"{self.open_codebook(record).version} {error_analysis.slices.get_version(self.store(), record)}"
 
-    @cache_result(16, lambda self, x: (self.make_split_key(x.table.record, x.table.split, WEIGHTS), x.places.tobytes()))
+    def _make_rows_key(self, shown: RowSelection) -> Key:
+        return *self.make_split_key(shown.table.record, shown.table.split, WEIGHTS), shown.places.tobytes()
+
+    @cache_result(16, _make_rows_key)
     def find_common_training(self, shown: RowSelection) -> SharedNeighbors:
         """Return the training sentences nearest to given rows in embedding space; NotAvailable: no texts or model."""
         table = shown.table
@@ -145,7 +148,10 @@ class ErrorReader(ModelReader):
         vectors = self.read_space(table.record, files).vectors[shown.places]
         return error_analysis.neighbors.find_shared(table, shown.places, vectors, shown.known.tagged.training)
 
-    @cache_result(32, lambda self, run: (self.store().folder, self.read_slices_version(run), run.data_fingerprint))
+    def _make_slices_key(self, record: RunRecord) -> Key:
+        return self.store().folder, error_analysis.slices.get_version(self.store(), record), record.data_fingerprint
+
+    @cache_result(32, _make_slices_key)
     def list_slices(self, record: RunRecord) -> list[Slice]:
         """Return the saved slices (named selections of rows) of a run's data set."""
         return error_analysis.slices.read_slices(self.store(), record)
