@@ -50,8 +50,7 @@ def show_link_problem(page: str, home: bool, record: RunRecord | None) -> None:
         return
     asked, splits = state.read_link(state.SPLIT), data.list_splits(record.run)
     if asked and splits and asked not in splits:
-        usual = get_default_split(splits)
-        state.set_value(state.SPLIT_REFUSED, (page, record.run, usual, asked))
+        state.set_value(state.SPLIT_REFUSED, (page, record.run, get_default_split(splits), asked))
     *place, refused = state.get_value(state.SPLIT_REFUSED, ("", ""))
     if place and place == [page, record.run, asked if asked in splits else get_default_split(splits)]:
         show_finding(f"There is no split “{refused:.60}” of this run", f"The split {place[2]} is shown instead.")

@@ -180,8 +180,7 @@ def choose_keys(
         picked = error_analysis.selection.store_picked(
             data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome)
         )
-        selection = Selection((picked,), split)
-        select_rules(record, selection, key="" if at is None else keys[at], by=by)
+        select_rules(record, Selection((picked,), split), key="" if at is None else keys[at], by=by)
 
 
 def find_draw_split(record: RunRecord, draw: Draw, first: str = "") -> str:

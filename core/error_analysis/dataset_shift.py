@@ -28,7 +28,6 @@ LISTED = 30  # words and phrases listed for each side
 LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
-
 MEASURES = {
     "labels": "share of {}",
     "length": "words of a text",

@@ -315,8 +315,7 @@ def _prepare_curve(
 
 
 def _spread_values(span: tuple[float, float], *named: float) -> tuple[float, ...]:
-    even = np.linspace(*span, POINTS).round(9).tolist()
-    return tuple(sorted({*even, *named}))
+    return tuple(sorted({*np.linspace(*span, POINTS).round(9).tolist(), *named}))
 
 
 def _change_lambda(change: Intervention, line: LambdaCurve, value: float) -> Intervention:

@@ -183,8 +183,7 @@ def build_embedding(model: EncoderClassifier, record: Record, tokens: Names, cha
         parts.append((times, values[name]) if times != 1 else (values[name],))
         formula += f" + {each.formula}"
     rooted = rf"\sqrt{{{table.shape[1]}}}\," if model.scale != 1 else ""
-    rule = Sum(tuple(parts), table.shape)
-    rules = {"x": rule}
+    rules = {"x": Sum(tuple(parts), table.shape)}
     matrices = [StageMatrix(name, each, tokens, dimensions, rule=rules.get(name)) for name, each in values.items()]
     last = f" and {said[-1]}" if len(said) > 1 else "; this model adds no positions"
     reading = f"{', '.join(said[:-1]) or said[0]}{last}."

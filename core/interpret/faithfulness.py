@@ -105,8 +105,7 @@ SHARES = np.linspace(0, 1, POINTS)  # Shares of words at which curves of differe
 
 def count_steps(words: int) -> np.ndarray:
     """Return the numbers of words, from 0 to all, at which an insertion curve is evaluated."""
-    steps = min(words, STEPS)
-    return np.round(np.linspace(0, words, steps + 1)).astype(np.int64)
+    return np.round(np.linspace(0, words, min(words, STEPS) + 1)).astype(np.int64)
 
 
 def order_words(pushes: np.ndarray, random: np.random.Generator) -> np.ndarray:

@@ -297,8 +297,7 @@ ONE = ("text",)
 def build_pooling(head: Head, record: Record, tokens: StageMatrix, *, lead: bool) -> list[ForwardStage]:
     """Build the stage that pools the token vectors of a text into one vector, by class token or mean."""
     many, letter = len(tokens.rows), tokens.name
-    weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
-    rule = Dot(weights, tokens.values)
+    rule = Dot(np.eye(1, many) if head.first else np.full((1, many), 1 / many), tokens.values)
     formula = rf"p = {letter}_1" if head.first else rf"p = \tfrac{{1}}{{{many}}}\sum_i {letter}_i"
     of = "that of the class token" if head.first else f"the mean of its {many} tokens"
     shown = StageMatrix(letter, tokens.values, tokens.rows, tokens.columns, rule=tokens.rule if lead else None)

@@ -164,8 +164,7 @@ def inspect_text(
     encoding = tokenizer.encode(text)
     batch = Batch.from_arrays(to_batch(encoding))
     with inference.switch_to_eval(model):
-        device = inference.get_device(model)
-        output = model(batch.to(device), trace=True, intervene=intervene)
+        output = model(batch.to(inference.get_device(model)), trace=True, intervene=intervene)
     logits, beside = inference.check_finite(output.logits.double()).cpu(), None
     if mix is not None:
         logits, beside = _mix_logits(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)

@@ -67,8 +67,7 @@ class BackboneAttention(AttentionCore):
         changes = Changes(call.intervene, self.index) if call.intervene else None
         changed = None if changes is None else changes.get_lexical_changes(q)
         q, k = self.terms.apply_factors((q * scale)[:, None], k[:, None], reading, changed)
-        columns = self.terms.build_columns(reading, None, changed)
-        q, k = append_columns(q, k, columns)
+        q, k = append_columns(q, k, self.terms.build_columns(reading, None, changed))
         out, seen = self.compute_outputs(v, (q, k, v), reading, reading.keep, changes, trace=call.trace)
         return out, dataclasses.replace(seen, terms=self.terms.trace_terms(reading, changed)) if call.trace else None
 

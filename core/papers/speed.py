@@ -76,8 +76,7 @@ def fit_slope(rows: Sequence[dict[str, Any]], way: str, of: str) -> float | None
 
 def count_saved_operations(tokens: int) -> float:
     """Return n/(k + s), by which a window of k tokens and s global tokens reduce the pairs of n tokens; at least 1."""
-    window = compose(SPARSE).model.attention.window
-    return max(1.0, tokens / (2 * window + GLOBALS))
+    return max(1.0, tokens / (2 * compose(SPARSE).model.attention.window + GLOBALS))
 
 
 def _measure_models(

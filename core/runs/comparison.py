@@ -52,8 +52,7 @@ def compare_models(sides: ComparisonData, *, metrics: Sequence[str] = (), by: Se
 
     InputError: unknown metric or column, or the metric is undefined for these runs.
     """
-    task = sides.sides[0].model.records[0].task
-    names = list(dict.fromkeys(metrics)) or [USUAL[task][0]]
+    names = list(dict.fromkeys(metrics)) or [USUAL[sides.sides[0].model.records[0].task][0]]
     refuse_unknown(names)
     measured = [_MetricComparison(sides, name) for name in names]
     baseline, notes = _predict_baseline(sides.sides[0]) if by else ({}, ())

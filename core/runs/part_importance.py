@@ -6,6 +6,7 @@ Also the sentences of the split whose answer one part decides.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any, cast
 
@@ -78,6 +79,10 @@ class _Scored:
     loss: np.ndarray
     answers: np.ndarray
 
+    def summarize(self) -> dict[str, float]:
+        """Return accuracy and mean log-loss."""
+        return {"accuracy": float(self.right.mean()), "log_loss": float(self.loss.mean())}
+
 
 class _SplitScorer:
     """A run with labelled rows, which it predicts again for each change inside the model."""
@@ -88,6 +93,39 @@ class _SplitScorer:
         self.columns = given.rows[[]]
         self.tokens = build_token_table(loaded.tokenizer, self.texts)
         self.predict = loaded.build_predictor(self.texts, self.tokens)
+
+    @cached_property
+    def trained(self) -> _Scored:
+        """Return the rows as scored without a change."""
+        return self.score(None)
+
+    @cached_property
+    def resamples(self) -> np.ndarray:
+        """Return the share of each row in each bootstrap sample, (samples, n)."""
+        return np.concatenate(list(draw_resamples(len(self.texts), SEED))) / len(self.texts)
+
+    def describe_trained(self) -> dict[str, Any]:
+        """Return how many texts there are, and accuracy and log-loss as trained."""
+        return {"texts": len(self.texts), **self.trained.summarize()}
+
+    def describe_change(self, found: _Scored) -> dict[str, Any]:
+        """Return accuracy and log-loss after a change, and their differences from those as trained."""
+        whole, changed = self.trained, found.answers != self.trained.answers
+        more, less = int((found.right & ~whole.right).sum()), int((whole.right & ~found.right).sum())
+        right, loss = found.right.astype(float) - whole.right, found.loss - whole.loss
+        return {
+            **found.summarize(),
+            "changed": int((changed if changed.ndim == 1 else changed.any(1)).sum()),
+            "value": float(right.mean()),
+            "interval": self.compute_interval(right),
+            "p": McNemar(more, less, len(right)).p,
+            "loss": float(loss.mean()),
+            "loss_interval": self.compute_interval(loss),
+        }
+
+    def compute_interval(self, values: np.ndarray) -> list[float]:
+        """Return the ends of the bootstrap interval of a mean over the rows."""
+        return list(np.percentile(self.resamples @ values, TAILS).tolist())
 
     def score(self, change: Intervention | Sequence[Intervention] | None) -> _Scored:
         """Predict all rows with a change inside the model, and score each."""
@@ -139,31 +177,23 @@ def measure_importance(
         tell(what, number / count)
 
     report(0, "predicting as trained")
-    whole = reader.score(None)
+    trained = reader.describe_trained()
     levels = _average_gates(reader) if any(each.change is None for each in silencings) else {}
-    resamples = np.concatenate(list(draw_resamples(len(whole.right), SEED))) / len(whole.right)
     rows = []
     for number, each in enumerate(silencings, 1):
         report(number, f"silencing {each.part}")
         value = 1.0 if each.how == "open" else levels.get(each.layer - 1, 1.0)
         change = each.change or reader.spread_gates([each.layer - 1], value)
         about = {name: getattr(each, name) for name in ("part", "kind", "how", "layer", "head", "component")}
-        rows.append({**about, **_describe_change(whole, reader.score(change), resamples)})
+        rows.append({**about, **reader.describe_change(reader.score(change))})
     for row, p in zip(rows, adjust_holm(np.array([row["p"] for row in rows])).tolist(), strict=True):
         row["p_holm"] = p
     curves = []
     for number, (about, change) in enumerate(lambdas, 1 + len(silencings)):
         report(number, "changing λ")
         found = reader.score(change)
-        known = {"accuracy": float(found.right.mean()), "log_loss": float(found.loss.mean())}
-        curves.append({**about, **known, "interval": np.percentile(resamples @ found.right, TAILS).tolist()})
-    return {
-        "texts": len(whole.right),
-        "accuracy": float(whole.right.mean()),
-        "log_loss": float(whole.loss.mean()),
-        "parts": rows,
-        "lambdas": curves,
-    }
+        curves.append({**about, **found.summarize(), "interval": reader.compute_interval(found.right)})
+    return {**trained, "parts": rows, "lambdas": curves}
 
 
 def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda what, share: None) -> dict[str, Any]:
@@ -181,21 +211,14 @@ def measure_effects(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambd
         raise InputError(f"run '{loaded.record.run}' has no attention, so nothing can be switched off")
     tell("predicting as trained", 0.0)
     reader, changes = _SplitScorer(loaded, given), _list_joint_changes(loaded)
-    whole, rows = reader.score(None), []
-    resamples = np.concatenate(list(draw_resamples(len(whole.right), SEED))) / len(whole.right)
+    trained, rows = reader.describe_trained(), []
     for number, (what, edit, of, change) in enumerate(changes, 1):
         tell(f"with {what}", number / (1 + len(changes)))
         asked = reader if of is loaded else _SplitScorer(of, given)
         found = asked.score(reader.spread_gates(range(len(model.layers)), 1.0) if change is None else change)
-        rows.append({"what": what, "edit": edit, **_describe_change(whole, found, resamples)})
-    return {
-        "texts": len(whole.right),
-        "split": given.split,
-        "accuracy": float(whole.right.mean()),
-        "log_loss": float(whole.loss.mean()),
-        "effects": rows,
-        "trapped": [{"layer": layer + 1, "component": i} for layer, i in model.find_trapped_lambdas()],
-    }
+        rows.append({"what": what, "edit": edit, **reader.describe_change(found)})
+    trapped = [{"layer": layer + 1, "component": i} for layer, i in model.find_trapped_lambdas()]
+    return {"split": given.split, **trained, "effects": rows, "trapped": trapped}
 
 
 def find_demos(loaded: LoadedRun, given: EvaluationData, tell: Tell = lambda what, share: None) -> dict[str, Any]:
@@ -284,22 +307,6 @@ def _list_joint_changes(loaded: LoadedRun) -> list[tuple[str, str, LoadedRun, In
     off = frozenset(every)
     edit = ",".join(f"h{at + 1}.{head + 1}" for at, head in sorted(off))
     return [*found, ("all heads off", edit, loaded, replace(UNCHANGED, heads_off=off))]
-
-
-def _describe_change(whole: _Scored, found: _Scored, resamples: np.ndarray) -> dict[str, Any]:
-    more, less = int((found.right & ~whole.right).sum()), int((whole.right & ~found.right).sum())
-    right, loss = found.right.astype(float) - whole.right, found.loss - whole.loss
-    changed = found.answers != whole.answers
-    return {
-        "accuracy": float(found.right.mean()),
-        "log_loss": float(found.loss.mean()),
-        "changed": int((changed if changed.ndim == 1 else changed.any(1)).sum()),
-        "value": float(right.mean()),
-        "interval": np.percentile(resamples @ right, TAILS).tolist(),
-        "p": McNemar(more, less, len(right)).p,
-        "loss": float(loss.mean()),
-        "loss_interval": np.percentile(resamples @ loss, TAILS).tolist(),
-    }
 
 
 def _average_gates(reader: _SplitScorer) -> dict[int, float]:

@@ -45,7 +45,6 @@ KINDS = ("weight", "bias")
 LONGEST_LABEL = 200  # characters of a class name, at most
 TASKS: dict[str, Task] = {"single_label_classification": "single", "multi_label_classification": "multi"}
 
-
 HEADS = {
     "bert": ("bert.pooler.dense", "tanh", "classifier"),
     "distilbert": ("pre_classifier", "relu", "classifier"),
@@ -234,15 +233,10 @@ def open_classifier(
     loaded = LoadedRun(made, model.requires_grad_(False), tokenizer, found.folder)
     loaded = loaded.copy_with_progress(lambda _, share: tell("evaluating", share))
     made = store_run(store, loaded, name or found.folder.name, given, files)
-    about: dict[str, Any] = {
-        "run": made.run,
-        "folder": str(found.folder),
-        "kind": found.backbone.kind,
-        "data": wanted.data,
-    }
+    split, n, metrics = ("", 0, {}) if given is None else (given.split, len(given.rows), made.results["metrics"][TEST])
+    about: dict[str, Any] = {"run": made.run, "folder": str(found.folder), "kind": found.backbone.kind}
     about |= {"task": found.task, "classes": list(found.classes), "max_length": tokenizer.max_length, "notes": [*notes]}
-    of = ("", 0, {}) if given is None else (given.split, len(given.rows), made.results["metrics"][TEST])
-    return about | dict(zip(("split", "n", "metrics"), of, strict=True))
+    return about | {"data": wanted.data, "split": split, "n": n, "metrics": metrics}
 
 
 def check_name(store: RunStore, name: str) -> None:

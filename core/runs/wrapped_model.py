@@ -92,9 +92,8 @@ class WrappedModel(LoadedRun):
             raise InputError(f"{wrong} the shape {found.shape}; {shape[0]} texts and {shape[1]} classes need {shape}")
         for text, row in zip(texts, found, strict=True):
             if not ((row >= 0).all() and abs(row.sum() - 1) <= CLOSE):  # also not for NaN
-                raise InputError(
-                    f"{wrong} {row.round(3).tolist()} for {text!r:.60}: probabilities that sum to 1 are needed"
-                )
+                said = f"{row.round(3).tolist()} for {text!r:.60}"
+                raise InputError(f"{wrong} {said}: probabilities that sum to 1 are needed")
         return found
 
 

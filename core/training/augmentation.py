@@ -46,8 +46,7 @@ def draw_groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int
     for first in random.integers(0, len(kinds), count):
         room, pool = random.integers(2, max(3, longest + 1)), pools[kinds[first]]
         drawn = np.array([first, *random.choice(pool, room // 2)])
-        fits = int((np.cumsum(lengths[drawn]) <= room).sum())
-        found.append(drawn[: max(1, fits)])
+        found.append(drawn[: max(1, int((np.cumsum(lengths[drawn]) <= room).sum()))])
     return found
 
 

@@ -206,8 +206,7 @@ def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
     found: list[list[Tensor]] = []
     with torch.no_grad():
         for start in range(0, len(probe.ids), AT_ONCE):
-            part = probe.select_texts(slice(start, start + AT_ONCE))
-            trace = model(part, trace=True).trace
+            trace = model(probe.select_texts(slice(start, start + AT_ONCE)), trace=True).trace
             found.append([layer.gates[trace.keep] for layer in trace.layers])
     model.train(training)
     layers = [torch.cat(values) for values in zip(*found, strict=True)]

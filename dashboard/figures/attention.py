@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from core.interpret.attribution import Explanation
     from core.interpret.sentence_inspection import SentenceView
 
-
 STRIPES = 48  # approximate limit across a map: more would look grey
 Floats = NDArray[np.floating]
 SCALES = {

@@ -204,7 +204,6 @@ COMBINED = Figure("combined", "sentence", "Combined attention").add_details(
     reading="The attention that weights the values in each layer (absolute).",
 )
 
-
 FROM = QuietOption(
     "from",
     "From token",

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from core.interpret.attribution import Explanation, Methods
     from core.interpret.sentence_inspection import SentenceView
 
-
 NAMES = {
     "deletion": "deletion",
     "shapley": "Shapley",
@@ -244,7 +243,6 @@ READ_NEEDED = Figure("read-needed", "sentence", "Attention against effect").add_
     options=(TOWARDS,),
     tables=lambda shown: {"Read and needed": build_methods_table(shown)[[*PLACES, "attention", "deletion"]]},
 )
-
 
 OTHER_TEXT = Option(
     "pinned",

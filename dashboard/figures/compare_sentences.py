@@ -26,7 +26,6 @@ LETTERS = ("A", "B", "C", "D", "E", "F")
 RIGHTS = ("right", "wrong")
 SHADE = {True: 0.32, False: 0.45}
 
-
 WHO = QuietOption(
     "who",
     "Model",

@@ -159,7 +159,6 @@ MARKED = make_selection_figure("columns", "Distinguishing features", compare_fea
     options=(SELECT,),
 )
 
-
 OF_CLASS = Option(
     "outcome-of",
     "Outcomes of",

@@ -304,7 +304,6 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
     more=lambda shown: {"Grouped": build_table(shown.table, shown.found)},
 )
 
-
 AT = QuietOption(
     "at", "Sentence", lambda source: FREE, "Key of the row whose neighbours are shown, if there is no text"
 )

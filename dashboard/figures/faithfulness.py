@@ -141,7 +141,6 @@ BELIEF = Figure("belief", "sentence", "Can I trust this explanation?").add_detai
     tables=lambda shown: {"Belief": _build_results_table(shown)},
 )
 
-
 METHOD = Option(
     "believed",
     "Method",

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dashboard.figures.decisions import SplitPredictions
     from dashboard.reader import Reader
 
-
 Found = TypeVar("Found")
 LONGEST = 80  # most characters of a text next to a heading
 EDIT = "edit"  # name of `Source.edits` in links and in `--with`

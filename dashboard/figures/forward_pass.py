@@ -21,7 +21,6 @@ from dashboard.figures.theme import Look, blend_colors, choose_text_color
 if TYPE_CHECKING:
     from core.interpret.forward_stages import ForwardStage, ForwardStages, StageMatrix
 
-
 _PIECES = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.")
 GREEK = dict(zip("alpha beta gamma lambda mu pi rho sigma tau".split(), "αβγλμπρστ", strict=True))
 SIGNS = {

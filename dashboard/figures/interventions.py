@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from core.interpret.ablation import LambdaCurve, LambdaCurves, Patches
     from core.interpret.negation_templates import TemplatePredictions
 
-
 DASHES = ("solid", "dash", "dot")  # of λ₁, λ₂, λ₃
 EVERY = "all λ ×"
 EVERYTHING = "everything"
@@ -152,7 +151,6 @@ LAMBDA_BENCH = Figure("lambda-bench", "sentence", "Vary λ", _read_response, _dr
     options=(TOWARDS,),
     tables=lambda shown: {"Vary λ": build_curve_table(shown)},
 )
-
 
 DONOR = Option(
     "donor",

@@ -1,8 +1,7 @@
 """What the parts of a model do over a whole split: accuracy without each, along λ, and the words with most effect."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -25,10 +24,12 @@ def read_importance(source: Source) -> SplitAttention:
     return split_attention.read_measures(source, attention_files.PartImportance)
 
 
-def _mark_difference(row: Row, is_clear: Callable[[Row], bool]) -> Mark:
+def _mark_difference(row: Row) -> Mark:
+    """Mark a difference of accuracy; it is a tie by p after Holm where there is one, else if its interval has 0."""
     low, high = row["interval"]
+    tie = row["p_holm"] >= findings.ALPHA if "p_holm" in row else low <= 0 <= high
     label = f"{signed(100 * row['value'], 1)} points ({signed(100 * low, 1)} to {signed(100 * high, 1)})"
-    return Mark(row["value"], low, high, tie=not is_clear(row), said=label)
+    return Mark(row["value"], low, high, tie=tie, said=label)
 
 
 IMPORTANCE_OF_PARTS = make_table_figure(
@@ -39,12 +40,7 @@ IMPORTANCE_OF_PARTS = make_table_figure(
     lambda shown: sorted(shown.found["parts"], key=lambda row: (row["value"], -row["loss"])),
     (
         columns.name("part", "Switched off", findings.name_silenced, "16rem", part="part", how="how"),
-        columns.interval(
-            "accuracy",
-            "accuracy difference",
-            partial(_mark_difference, is_clear=lambda row: row["p_holm"] < findings.ALPHA),
-            SIGNED,
-        ),
+        columns.interval("accuracy", "accuracy difference", _mark_difference, SIGNED),
         columns.text("loss", "log-loss", lambda row: signed(row["loss"], 3), "6rem", log_loss="loss"),
         columns.text("p", "p (Holm)", lambda row: format_p(row["p_holm"]), "6rem", p_holm="p_holm"),
         *(columns.count("changed", "changed", "changed", "5rem"), CSV),
@@ -130,7 +126,6 @@ WORDS = make_table_figure(
     options=(WORD_CLASS,),
 )
 
-
 EFFECTS_OF_PARTS = make_table_figure(
     "effects",
     "Does it matter?",
@@ -139,13 +134,7 @@ EFFECTS_OF_PARTS = make_table_figure(
     lambda shown: shown.found["effects"],
     (
         columns.name("what", "Changed", "what", "16rem", what="what", edit="edit"),
-        columns.interval(
-            "accuracy",
-            "accuracy difference",
-            partial(_mark_difference, is_clear=lambda row: not row["interval"][0] <= 0 <= row["interval"][1]),
-            SIGNED,
-            accuracy="accuracy",
-        ),
+        columns.interval("accuracy", "accuracy difference", _mark_difference, SIGNED, accuracy="accuracy"),
         *(columns.count("changed", "answers changed", "changed", "9rem"), CSV),
     ),
     "what",

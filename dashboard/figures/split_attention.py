@@ -407,7 +407,6 @@ GATES = make_table_figure(
     "all queries on a word.",
 )
 
-
 RECEIVED_IN_HEAD = make_table_figure(
     "received",
     "What tokens receive in the head",
@@ -427,6 +426,5 @@ RECEIVED_IN_HEAD = make_table_figure(
     how="Inceptive models have attention of their own in the head. Their paper says that it is flatter than that of "
     "the last layer, which is skewed to the first token.",
 )
-
 
 SECTIONS = (MASS, DISTANCE, DEVIATION, GATES, RECEIVED_IN_HEAD)

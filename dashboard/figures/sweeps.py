@@ -181,7 +181,6 @@ MEMBERS = Figure[Members]("sweep", "sweeps", lambda shown: shown.metric, None, d
     "other texts.",
 )
 
-
 TITLES = {"cell": "Setting", "difference": "Difference from TF-IDF"}
 
 

@@ -27,7 +27,6 @@ from dashboard.figures.training_log import NUMBERS, NumberLine
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
-
 NEUTRAL_TOKENS = "neutral tokens"
 Floats = NDArray[np.floating]
 NAMED = 48  # most tokens with words below the cells

@@ -24,7 +24,6 @@ from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, choose_te
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
-
 STEPS = 5  # number of colour steps, without the background
 FAINTEST = 0.5  # log-odds in the strongest colour if no effect is larger, so that tiny effects stay pale
 Cell = dict[str, Any]
@@ -125,7 +124,6 @@ TOWARDS = QuietOption(
     "The class that is explained; by default the answer.",
     usual=lambda source: source.reader.inspect_text(source.record.run, source.text).label,
 )
-
 
 COUNTED = Option(
     "counted",

@@ -438,5 +438,4 @@ def _read_folder_version(name: str) -> str:
     if not path.is_dir():
         return get_file_version(path)
     inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/"), *labeled.folders.find_class_texts(path)]
-    versions = " ".join(map(get_file_version, sorted(inside)))
-    return hashlib.sha256(versions.encode()).hexdigest()
+    return hashlib.sha256(" ".join(map(get_file_version, sorted(inside))).encode()).hexdigest()

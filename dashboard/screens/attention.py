@@ -142,14 +142,9 @@ def _show_sentences(source: Source, shown: split_attention.SplitAttention) -> No
         st.markdown(f"**Sentences with the largest output of head {head} of layer {layer}**")
         for each in found["texts"]:
             link = state.link_to("sentence", run=source.record.run, text=each["text"], edit=edit)
-            _show_link(each["text"], number(each["norm"], 2), link)
+            text = f'<a href="{escape(link)}" target="_self">{escape(each["text"])}</a>'
+            st.html(f'<p class="s-cap" data-text>{text} <span>{number(each["norm"], 2)}</span></p>')
         show_caption(f"Number: mean norm of the head's output. A link opens Sentence with {part} switched off.")
-
-
-def _show_link(text: str, norm: str, link: str) -> None:
-    st.html(
-        f'<p class="s-cap" data-text><a href="{escape(link)}" target="_self">{escape(text)}</a> <span>{norm}</span></p>'
-    )
 
 
 def _show_said(sentence: str) -> None:

@@ -94,8 +94,7 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
     rows = _show_texts(dataset, config)
     for each in data.compare_splits(dataset):
         show_shift(each)
-    card = _read_card(dataset, config.text)
-    tables = collect_tables(_list_sections(option, dataset, card))
+    tables = collect_tables(_list_sections(option, dataset, _read_card(dataset, config.text)))
     if not is_registered(option.id):
         with guesses if any(each.guessed for each in dataset.decisions) else st.container():
             read = functools.partial(_read_again, option)

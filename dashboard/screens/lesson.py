@@ -84,8 +84,7 @@ def _find_address(code: str) -> tuple[str, str]:
     here = opened.netloc
     if opened.hostname in ("localhost", "127.0.0.1", "::1") and not is_local():
         hosts = st.get_option("server.allowedHosts") or []
-        address = str(st.get_option("server.address") or "")
-        links = list_links(address, opened.port or 80, hosts)
+        links = list_links(str(st.get_option("server.address") or ""), opened.port or 80, hosts)
         here = next((urlsplit(link).netloc for link in links if "localhost" not in link), here)
     return f"{here}{path}", ALONE if is_local() else ""
 

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from core.interpret.sentence_inspection import SentenceView
 
-
 QUESTION = "Which word decides, and through which part?"
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from core.interpret.sentence_inspection import SentenceView
 
-
 QUOTED = 80
 NOTE = "A head may attend to a word that does not change the prediction. Switch the head off to test it."
 

@@ -35,7 +35,6 @@ from dashboard.widgets.style import get_look, split_page
 if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
-
 HELP = "Any other run with weights. It reads the text without your changes."
 
 

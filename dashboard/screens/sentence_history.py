@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 NOTE = "Only from this visit. Click one to restore sentence, run and changes."
 QUOTED = 90  # most characters of a shown sentence
 
-
 PAUSE = 2.0
 """Seconds; shorter pauses while typing, or while moving the same slider, do not start a new step."""
 MOST = 40

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
     from core.interpret.sentence_inspection import MixView, SentenceView
 
-
 BREATH = 0.2
 """Seconds to wait before charts are drawn, so that the bench appears first and typing is not delayed."""
 NOTHING_KNOWN = 2  # columns of a token table without further values

@@ -95,8 +95,7 @@ def _explain_failure(view: StartView, error: Exception, records: Sequence[RunRec
     others = [each for each in records if each.run != view.record.run and each.status == "done"]
     better = choose_default_run(others)
     damaged = isinstance(error, RunDamaged) or view.record.status == "damaged"
-    folder = f"{data.store().get_path(view.record.run)}/"
-    reason = str(error).replace(folder, "").rstrip(".")
+    reason = str(error).replace(f"{data.store().get_path(view.record.run)}/", "").rstrip(".")
     if damaged:
         n = len(others)
         fine = "" if not n else "1 other model is fine." if n == 1 else f"{n} other models are fine."

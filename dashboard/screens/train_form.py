@@ -37,7 +37,6 @@ LENGTH_HELP = (
 SWEEPS_HELP = "Sweeps trains each with several seeds, and tests whether the difference is real"
 RECIPE_MORE = "“Plan and command” lists its settings. Fields that you fill override it."
 
-
 COMPOSER, ADVANCED, PLAN = "Compose your own", "Advanced settings", "Plan and command"
 """Folded sections of the form."""
 

@@ -29,7 +29,6 @@ _figures = st.components.v2.component(
     js=read_asset("export.js"),
 )
 
-
 Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 """A table, or a function that returns it; the CSV is made on click, since a rerun drops files made before."""
 Tables: TypeAlias = "dict[str, pd.DataFrame]"

@@ -65,11 +65,9 @@ def read_people() -> dict[str, pd.DataFrame]:
     composed = (f"{subject} {predicate}" for subject in given["subject"] for predicate in given["predicate"])
     known = [(row["template"], row["label"]) for row in rows if row["label"] not in given]
     for number, (template, label) in enumerate(known):
-        told = _choose_class(number) if label == "neutral" else label
-        full = (
-            (fill_slot(template, term), told, kind, term) for kind, terms in read_groups().items() for term in terms
-        )
-        found.setdefault(HELD.get(number % _BLOCKS, TRAIN), []).extend(full)
+        told, part = _choose_class(number) if label == "neutral" else label, HELD.get(number % _BLOCKS, TRAIN)
+        pairs = ((kind, term) for kind, terms in read_groups().items() for term in terms)
+        found.setdefault(part, []).extend((fill_slot(template, term), told, kind, term) for kind, term in pairs)
     found[TRAIN] += _take_turns((each, _choose_class(number)) for number, each in enumerate(composed))
     for split, sentences in read_life().items():
         found[split] += _take_turns(_find_people(sentences))
