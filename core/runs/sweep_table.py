@@ -19,7 +19,6 @@ from core.runs.predictions import Answers, align_answers, average_answers, combi
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, TOGETHER, Cell, Member, Plan
-from core.runs.sweep_curves import find_curves
 
 PARTS = ("difference", "low", "high", "p", "runs")
 
@@ -61,7 +60,7 @@ def build_table(
     and `versus_baseline` (name → `difference`, `runs`, and if tested `low`, `high`, `p`, `significant` and `n`, the
     test rows, else `untested`, the reason), `together` (as `metrics`, for the mean of the seeds' probabilities, a value
     per fold; empty for one seed, at tuned thresholds or without tests; `apart`: the reason), `parameters`, `seconds`,
-    and `members` (`run`, `seed`, `fold`, `state`, `metrics`); `curves` (`core.runs.sweep_curves.find_curves`).
+    and `members` (`run`, `seed`, `fold`, `state`, `metrics`).
 
     InputError: unknown metric or baseline.
     """
@@ -91,7 +90,6 @@ def build_table(
         "baseline": baseline,
         "method": METHOD,
         "rows": shown,
-        "curves": find_curves(shown, names[0]),
     }
 
 

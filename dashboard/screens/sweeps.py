@@ -17,7 +17,6 @@ from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
 from core.runs.configuration import START, add_start_settings
 from core.runs.sweep import Plan, parse_grid
-from core.runs.sweep_curves import find_curves
 from core.runs.sweep_drive import SweepState
 from dashboard import access, state
 from dashboard.data import data
@@ -58,14 +57,8 @@ def show_page() -> None:
     _show_sweep(plan, bar)
 
 
-def _show_members(shown: figures.Members, curves: dict[str, Any] | None) -> None:
-    show_summary(figures.describe_best(shown), figures.describe_fits(curves) if curves else "")
-    if curves:
-        show_drawing(
-            figures.CURVES.draw(curves, get_look()), figures.CURVES.name, f"{shown.metric} by {curves['setting']}"
-        )
-        show_caption(str(figures.CURVES.reading))
-        return
+def _show_members(shown: figures.Members) -> None:
+    show_summary(figures.describe_best(shown), "")
     drawing, reading = figures.MEMBERS.draw(shown, get_look()), str(figures.MEMBERS.reading)
     show_drawing(drawing, figures.MEMBERS.name, f"{shown.metric} of each run. {reading}")
     show_caption(reading)
@@ -93,8 +86,7 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         bound = {"key": state.BASELINE, "bind": "query-params", "width": 240}
         baseline = st.selectbox("Compare with", labels, index=None, placeholder="TF-IDF only", **bound)
     if cells := figures.list_chart_cells(whole, named[title]):
-        curves = find_curves(whole["rows"], named[title])
-        _show_members(figures.Members(cells, title), curves=curves)
+        _show_members(figures.Members(cells, title))
 
     table = data.build_sweep_table(plan, version, (named[title],), baseline or "")
     show(figures.TABLE, figures.build_table_frame(table))
