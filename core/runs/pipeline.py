@@ -146,7 +146,11 @@ class Experiment(Events):
         score = functools.partial(word_tagging.score_validation, dataset.classes) if tags else score_logits
         torch.manual_seed(self.config.training.seed)
         sizes: dict[str, Any] = {"vocabulary": tokenizer.size, "max_length": tokenizer.max_length}
-        about = {"pairs": tokenizer.pairs, "each_token": tags, "passages": self.config.training.passages}
+        about: dict[str, Any] = {
+            "pairs": tokenizer.pairs,
+            "each_token": tags,
+            "passages": self.config.training.passages,
+        }
         model = build_model(self.config.model, **sizes, classes=len(dataset.classes), body=body, **about)
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
