@@ -4,6 +4,8 @@ A verdict compares the mean of our seeds with a reported number. Its interval co
 our seeds; the papers give no deviation. Differences are in points: hundredths of a share, a silhouette or a λ.
 """
 
+from __future__ import annotations
+
 import copy
 import math
 import statistics
@@ -92,7 +94,7 @@ class TrainedModel:
         sizes = [self._labels[line["test"]]["n"] for line in self.done]
         return sum(sizes) if self.folds else sizes[0]
 
-    def pair_runs(self, other: "TrainedModel") -> list[tuple[Line, Line]]:
+    def pair_runs(self, other: TrainedModel) -> list[tuple[Line, Line]]:
         """Return the results of the seeds and folds that both models have."""
         known = {(line["seed"], line["settings"].get("data.fold")): line for line in other.done}
         keys = [(line["seed"], line["settings"].get("data.fold")) for line in self.done]

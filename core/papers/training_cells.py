@@ -5,6 +5,8 @@ A finished cell is one JSON line of the file of its group, written at once, so t
 `test`: other metrics and paired tests need no training, and no text is stored.
 """
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import json

@@ -61,8 +61,8 @@ def test_every_model_setting_is_used():
     }
     used |= {each.setting for preset in PRESETS.values() for each in preset.departures}
     used |= {name for recipe in RECIPES.values() for name in recipe.settings}
-    # Settings for pretrained encoders, for lexicons other than VADER, and for experiments.
-    named = {"model.backbone", "model.attention.lexicons"}
+    # Settings for pretrained encoders and opened classifiers, for lexicons other than VADER, and for experiments.
+    named = {"model.backbone", "model.head.activation", "model.attention.lexicons"}
     named |= {
         f"model.attention.{name}"
         for name in ("row_norm", "learn_strength", "lexical_component", "lexical_strength", "lambda_input")
