@@ -267,7 +267,7 @@ def train_cells(
     with handle_stop_signals() as stopped, pool:
         while waiting and not stopped.is_set():
             finished, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
-            for job in finished:
+            for job in (each for each in jobs if each in finished):  # in the order of the cells
                 error = job.exception()
                 if isinstance(error, BrokenProcessPool):
                     raise NotAvailable("a training process was killed, perhaps for want of memory; --resume continues")
