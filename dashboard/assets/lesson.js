@@ -120,7 +120,8 @@ export default function ({ data, parentElement, send }) {
   const drawClass = () => {
     const opened = data.room, own = opened?.own ?? true;
     // Hands are raised for a choice on the screen, which need not be the same row of the tally in both questions.
-    const few = content.questions[0].choices.length <= LETTERS.length, rows = few ? content.questions[0].choices.map(({ label }) => label) : content.options;
+    const [shown, again] = content.questions.map((question) => question.choices.map(({ label }) => label));
+    const few = shown.length <= LETTERS.length && shown.join() === again.join(), rows = few ? shown : content.options;
     const field = (turn, row, place = few ? content.questions[turn].choices[row].option : row) => make("input", {
       type: "number", min: 0, max: 999, value: root.hands[turn][place] ?? "", "data-id": `hand-${turn}-${place}`,
       "aria-label": `${rows[row]}, ${turn ? "second" : "first"} question`,

@@ -74,8 +74,8 @@ def _show_reading(record: RunRecord, text: str, line: DeltaGenerator, others: Ma
     if has_maps(trained):
         found, levers = sentence_bench.show_bench(source)
         with levers:
-            sentence_bench.show_demos(record, text)
             tables = {**found, **sentence_bench.show_levers(source, parts)}
+            sentence_bench.show_demos(record, text)
     elif trained.tokens:
         tables |= sentence_bench.show_words(source)
     show_more(source, trained, others, pin, tables)

@@ -58,14 +58,14 @@ def compare(page, run, texts) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vanilla", "differential", "ndt-01-n3", "ndt-pm1-n2", "tweet-v1-p2"])
+@pytest.mark.parametrize("name", ["vanilla", "differential", "ndt-01-n3", "ndt-small", "tweet-v1-p2"])
 def test_page_of_a_starter_answers_and_explains_like_the_run(browser, tmp_path, name):
     run, store = load_run(RunStore(STARTERS), f"starter-{name}"), RunStore(STARTERS)
     size = export(f"starter-{name}", tmp_path / "page", format="html", store=store)["files"][f"starter-{name}.html"]
     page, complaints = opened(browser, tmp_path / "page" / f"starter-{name}.html")
     assert size < 8e6
     compare(page, run, SENTENCES)
-    for text in [*FEW, *SENTENCES[-1:] * (name == "ndt-pm1-n2")]:  # a long one where words are cut off after 24
+    for text in [*FEW, *SENTENCES[-1:] * (name == "ndt-small")]:  # a long one where words are cut off after 24
         reading = ExplainedText(run.make_reader(), text, run.record.classes[1])
         found = page.evaluate(EFFECTS, text)
         assert [word for word, _ in found] == [text[start:end] for start, end in reading.words]
