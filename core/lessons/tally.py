@@ -26,14 +26,14 @@ MOST_HANDS = 999  # for one option
 BUSY_S = 10.0
 _SIGNS = "23456789abcdefghjkmnpqrstuvwxyz"  # without those that look alike
 _LENGTH = 4
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS classes (code TEXT PRIMARY KEY, lesson TEXT NOT NULL, options INTEGER NOT NULL,
-    owner TEXT NOT NULL, opened TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS answers (code TEXT NOT NULL, turn INTEGER NOT NULL, visitor TEXT NOT NULL,
-    option INTEGER NOT NULL, PRIMARY KEY (code, turn, visitor));
-CREATE TABLE IF NOT EXISTS hands (code TEXT NOT NULL, turn INTEGER NOT NULL, option INTEGER NOT NULL,
-    raised INTEGER NOT NULL, PRIMARY KEY (code, turn, option));
-"""
+_SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS classes (code TEXT PRIMARY KEY, lesson TEXT NOT NULL, options INTEGER NOT NULL,
+    owner TEXT NOT NULL, opened TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS answers (code TEXT NOT NULL, turn INTEGER NOT NULL, visitor TEXT NOT NULL,
+    option INTEGER NOT NULL, PRIMARY KEY (code, turn, visitor))""",
+    """CREATE TABLE IF NOT EXISTS hands (code TEXT NOT NULL, turn INTEGER NOT NULL, option INTEGER NOT NULL,
+    raised INTEGER NOT NULL, PRIMARY KEY (code, turn, option))""",
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TallyStore:
         """Return the class with a code; None if there is none (any more)."""
         if not code or not self.path.is_file():
             return None
-        with self._open_connection(write=False) as connection:
+        with self._open_connection() as connection:
             return _find_class(connection, code)
 
     def record_answer(self, code: str, turn: int, secret: str, option: int) -> None:
@@ -108,7 +108,7 @@ class TallyStore:
 
     def count_answers(self, code: str) -> dict[str, Any]:
         """Return how many `answered` each question, and `counts` of each option, None below `LEAST` answers."""
-        with self._open_connection(write=False) as connection:
+        with self._open_connection() as connection:
             found = _require_class(connection, code)
             asked = (
                 "SELECT turn, option, COUNT(*) FROM answers WHERE code = ? GROUP BY turn, option "
@@ -121,17 +121,15 @@ class TallyStore:
         return {"answered": answered, "counts": [row if sum(row) >= LEAST else None for row in counts]}
 
     @contextlib.contextmanager
-    def _open_connection(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction, which an error undoes; readers do not wait for writers."""
+    def _open_connection(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction, which an error undoes; processes wait for each other."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            new = not self.path.is_file()
             with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
-                if new:
-                    connection.execute("PRAGMA journal_mode=WAL")
-                connection.executescript(_SCHEMA)
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                connection.execute("BEGIN IMMEDIATE")
                 with connection:  # commits, or rolls back after an error
+                    for statement in _SCHEMA:
+                        connection.execute(statement)
                     yield connection
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"{self.path}: the answers of the class cannot be stored: {error}") from error

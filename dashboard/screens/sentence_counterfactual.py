@@ -67,9 +67,11 @@ def _show_section(source: Source, asked: Asked, before: str) -> None:
             st.button("Find the smallest change", key="flip-start", on_click=_begin_search, args=(asked,))
             show_caption(OFFER)
         show_refusal(state.FLIP_PROBLEM, "The search did not start")
-    else:
+    elif search.running:
+        _show_progress(search)  # before the slice: a tick that comes during it would drop what follows
         search.advance(SLICE)
-        _show_progress(search) if search.running else _show_result(source, search)
+    else:
+        _show_result(source, search)
     if _get_phase(search) != before:
         st.rerun()
 
