@@ -23,6 +23,7 @@ class Quota:
 
 
 # Thirty students with twenty runs each stay below every limit.
+OWN = Quota("SENTISCOPE_MOST_OWN", 20, "runs of yours wait or train")
 WAITING = Quota("SENTISCOPE_MOST_WAITING", 600, "training runs that wait in the queue")
 SHORT_WAITING = Quota("SENTISCOPE_MOST_SHORT", 60, "maps and TF-IDF yardsticks that wait")
 SWEEPS = Quota("SENTISCOPE_MOST_SWEEPS", 40, "sweeps that run at once")
@@ -31,4 +32,4 @@ UPLOADS_MB = Quota("SENTISCOPE_UPLOADS_MB", 10_000, "MB of uploaded files")
 IMPORTED_MB = Quota("SENTISCOPE_IMPORTED_MB", 10_000, "MB of imported runs")
 CODES_MB = Quota("SENTISCOPE_CODES_MB", 1_000, "MB of codes, notes, draws and counter-examples")
 SELECTED_MB = Quota("SENTISCOPE_SELECTED_MB", 1_000, "MB of sentences that were selected one by one")
-ALL = (WAITING, SHORT_WAITING, SWEEPS, UPLOADS, UPLOADS_MB, IMPORTED_MB, CODES_MB, SELECTED_MB)
+ALL = (OWN, WAITING, SHORT_WAITING, SWEEPS, UPLOADS, UPLOADS_MB, IMPORTED_MB, CODES_MB, SELECTED_MB)

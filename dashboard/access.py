@@ -14,7 +14,7 @@ import streamlit as st
 import core
 from core import data as labeled
 from core.config import RunConfig
-from core.data import sources
+from core.data import sources, uploads
 from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.evaluation.baseline_schema import VERSION
 from core.exceptions import DataError, InputError, SentiscopeError
@@ -28,6 +28,7 @@ from core.runs.store import RunStore
 from core.text.config import TextConfig, parse_lexicons
 from core.text.lexicon import VADER
 from dashboard import state
+from dashboard.classroom import find_classroom
 from dashboard.data import data as reader
 from dashboard.figures import datasets
 from dashboard.figures.datasets import DatasetOption, find_option
@@ -46,6 +47,13 @@ KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "con
 def get_library_folder() -> Path:
     """Return the folder of uploaded files, their settings and data cards, next to the folder of runs."""
     return RunStore().folder / ".data"
+
+
+def keep_upload(name: str, content: bytes) -> Path:
+    """Store a file that a visitor uploaded; InputError: the class is read-only, or a quota is exceeded."""
+    if room := find_classroom():
+        room.check_start(state.get_visitor(), ())
+    return uploads.keep_file(get_library_folder(), name, content)
 
 
 def list_datasets() -> list[DatasetOption]:

@@ -18,6 +18,7 @@ if importlib.util.find_spec("dashboard") is None:
 from core.exceptions import SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import state
+from dashboard.classroom import find_classroom, greet_visitor
 from dashboard.data import data, freeze_once, recover_runs_once
 from dashboard.presenter import show_exhibit, show_talk_buttons
 from dashboard.screens import ALIASES, NO_PAGE, PAGES, Screen, list_entries
@@ -74,9 +75,11 @@ try:
     recover_runs_once()
     records = data.list_runs()
     home = "runs" if any(not data.store().is_starter(each.run) for each in records) else "start"
-    entries = list_entries(tagging=any(each.task == "tokens" for each in records))
+    tagging, classroom = any(each.task == "tokens" for each in records), find_classroom() is not None
+    entries = list_entries(tagging=tagging, classroom=classroom)
     shown = st.navigation(list_pages(entries, home), expanded=True)
     page = ALIASES.get(shown.url_path, shown.url_path) or home
+    greet_visitor(page)
     if state.is_presenting():
         follow_theme()
         show_exhibit(page)

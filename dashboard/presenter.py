@@ -73,7 +73,7 @@ def show_exhibit(page: str) -> None:
     elif page in OF_SPLIT and (asked := _find_unknown_split(record, values)):
         known = join_names(data.list_splits(record.run))
         show_problem(f"“{asked:.60}” is not a split of this run", f"It has {known}. Correct the link. {OTHER}")
-    elif record.status in ("queued", "running"):
+    elif record.is_live:
         st.fragment(_show_figure, run_every=POLL_SECONDS)(page, record.run, values)
     else:
         _show_figure(page, record.run, values)

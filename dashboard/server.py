@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import secrets
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,11 +13,14 @@ from urllib.parse import urlencode
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util
 
 from core.api.machine import list_links
+from dashboard import state
+from dashboard.classroom import find_classroom
 from dashboard.request_guard import Guard
 from dashboard.screens import ALIASES, NO_PAGE, PAGES
 
@@ -37,6 +41,36 @@ class OwnFrames:
             await send(message)
 
         await self.app(scope, receive, add_header)
+
+
+class Attendance:
+    """ASGI middleware that counts each visitor's open tabs for the class, and gives a new browser its cookie."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request to the Streamlit app; a tab is open as long as its websocket."""
+        room = find_classroom() if scope["type"] in ("http", "websocket") else None
+        if room is None:
+            await self.app(scope, receive, send)
+            return
+        person = state.identify_visitor(HTTPConnection(scope).cookies.get(state.VISITOR_COOKIE, ""))
+        if scope["type"] == "websocket" and person:
+            with room.hold_tab(person):
+                await self.app(scope, receive, send)
+            return
+
+        async def add_cookie(message: Message) -> None:
+            """Add a cookie to the first message of the response with a page, if the browser has none."""
+            if message["type"] == "http.response.start" and not person:
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    cookie = f"{state.VISITOR_COOKIE}={secrets.token_hex(16)}; Path=/; SameSite=Strict"
+                    headers.append("Set-Cookie", cookie)
+            await send(message)
+
+        await self.app(scope, receive, add_cookie)
 
 
 class OneStepBack:
@@ -119,6 +153,6 @@ async def _print_links(app: st.App) -> AsyncIterator[None]:
 
 app = st.App(
     Path(__file__).with_name("app.py"),
-    middleware=[Middleware(OwnFrames), Middleware(Guard), Middleware(OneStepBack)],
+    middleware=[Middleware(OwnFrames), Middleware(Guard), Middleware(Attendance), Middleware(OneStepBack)],
     lifespan=_print_links,
 )

@@ -63,6 +63,8 @@ EXPERIMENT = "experiment"
 JOIN = "join"  # the code of a class that answers a lesson together (`core.lessons.tally`)
 
 # Session keys of annotation codes.
+GREETED = "greeted"  # the name and page that the class knows already
+KEY, CLASS_PROBLEM = "teacher-key", "class-problem"
 AUTHOR = "author"  # the annotator; not in the link, which may be shared
 VISITOR = "visitor"  # id of an annotator without a name
 SECRET = "visitor-secret"  # the value of `VISITOR_COOKIE`, kept secret: it identifies the visitor
@@ -145,8 +147,13 @@ def get_visitor() -> str:
         kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
         secret = kept if _SECRET.fullmatch(kept) else secrets.token_hex(16)
         set_value(SECRET, secret)
-        set_value(VISITOR, make_visitor_id(hashlib.sha256(secret.encode()).hexdigest()[:12]))
+        set_value(VISITOR, identify_visitor(secret))
     return str(get_value(VISITOR, ""))
+
+
+def identify_visitor(secret: str) -> str:
+    """Return the ID of the visitor whose browser has this secret in its cookie; empty if it is not of ours."""
+    return make_visitor_id(hashlib.sha256(secret.encode()).hexdigest()[:12]) if _SECRET.fullmatch(secret) else ""
 
 
 def get_secret() -> str:

@@ -5,6 +5,7 @@ import ipaddress
 import os
 import platform
 import re
+import secrets
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ from core.api.printing import say
 from core.cache import get_cache_folder
 from core.exceptions import ConfigError, InputError, try_call
 from core.runs import queue
+from core.runs.classroom import KEY, Classroom
 from core.runs.store import RunStore, get_starters_dir, list_starters
 
 GIGABYTE = 1024**3
@@ -152,6 +154,8 @@ def dashboard(
     address: str = "127.0.0.1",
     host: Annotated[Sequence[str], CliArgument(metavar="NAME")] = (),
     browser: bool = True,
+    classroom: bool = False,
+    read_only: bool = False,
 ) -> int:
     """Open the dashboard of Sentiscope in the browser.
 
@@ -160,9 +164,20 @@ def dashboard(
         address: Address to serve on; 0.0.0.0 lets other machines in.
         host: A further name in links from other machines, e.g. of a proxy.
         browser: Open a browser.
+        classroom: Runs belong to who started them, and a page Class shows the teacher people and jobs; the key that
+            makes somebody the teacher is printed (SENTISCOPE_CLASSROOM sets it).
+        read_only: With `classroom`: only the teacher starts, uploads or changes anything, until the page Class is set
+            otherwise.
     """
     if not 1 <= port <= 65_535:
         raise InputError(f"--port {port}: a whole number from 1 to 65535")
+    if read_only and not classroom:
+        raise InputError("--read-only is a rule of a class: add --classroom")
+    key = os.environ.get(KEY, "") or "-".join(secrets.token_hex(2) for _ in range(4)) if classroom else ""
+    os.environ[KEY] = key  # of this process and the server's
+    if classroom:
+        Classroom(RunStore().folder, key).set_read_only(read_only)
+        say(key, head="Teacher's key, for the page Class: ")
     script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
     return run_server(build_command(script, port, address, host, browser=browser))
 

@@ -9,13 +9,14 @@ import datetime
 import hashlib
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.exceptions import InputError, StorageError
+from core.exceptions import InputError
 from core.formatting import count
+from core.sqlite_file import open_transaction
 
 FILE = "lessons.sqlite"
 LEAST = 5  # answers from which they are shown: of fewer, a class could guess whose they are
@@ -23,7 +24,6 @@ TURNS = 2  # the question, and the question once more
 MOST_CLASSES = 300  # the oldest are deleted
 MOST_VISITORS = 400  # in one class
 MOST_HANDS = 999  # for one option
-BUSY_S = 10.0
 _SIGNS = "23456789abcdefghjkmnpqrstuvwxyz"  # without those that look alike
 _LENGTH = 4
 _SCHEMA = (
@@ -120,19 +120,8 @@ class TallyStore:
         answered = [sum(row) for row in counts]
         return {"answered": answered, "counts": [row if sum(row) >= LEAST else None for row in counts]}
 
-    @contextlib.contextmanager
-    def _open_connection(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction, which an error undoes; processes wait for each other."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                with connection:  # commits, or rolls back after an error
-                    for statement in _SCHEMA:
-                        connection.execute(statement)
-                    yield connection
-        except (OSError, sqlite3.Error) as error:
-            raise StorageError(f"{self.path}: the answers of the class cannot be stored: {error}") from error
+    def _open_connection(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        return open_transaction(self.path, _SCHEMA, "the answers of the class")
 
 
 def is_owner(found: SchoolClass, secret: str) -> bool:

@@ -67,7 +67,7 @@ _BROKEN = (
 def export_run(store: RunStore, run: str) -> bytes:
     """Pack a run as zip, always the same bytes; InputError: it is training, RunDamaged: a file cannot be read."""
     record, folder = store.read(run), store.get_path(run)
-    if record.status in ("queued", "running"):
+    if record.is_live:
         raise InputError(f"run '{run}' is {record.status}; export it when it has ended")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -216,6 +216,7 @@ def _copy_folder(source: Path, landing: Path) -> None:
 @contextlib.contextmanager
 def make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
     """Yield a new folder in a store, called like the future run, that is deleted at the end if it is still there."""
+    store.guard.check_start()
     hidden = store.folder / f".import-{os.getpid()}-{os.urandom(4).hex()}"
     landing = hidden / (make_slug(make_slug(name).removeprefix(STARTER)) or "imported")
     with convert_os_errors(store.folder):
@@ -256,7 +257,7 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
         record = aside.read(landing.name)
     except RunDamaged as error:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
-    if record.status in ("queued", "running"):
+    if record.is_live:
         raise InputError(f"the run is {record.status} on another machine; import it when it has ended")
     config, results = remove_paths(record.config), record.results
     if owed := results.get("backbone"):
@@ -282,6 +283,7 @@ def place_folder(store: RunStore, landing: Path) -> str:
             if os.name == "nt":
                 (store.folder / run).rmdir()
             os.replace(landing, store.folder / run)
+            store.guard.claim(run)
             return run
     raise InputError(f"no free name for run '{landing.name}'")
 

@@ -337,7 +337,7 @@ def _explain_missing(record: RunRecord) -> str:
     """Explain when a missing file of a run will exist, or what to do."""
     if record.config.model.family == "function":
         return f"run '{record.run}' has the predictions of a function, whose inside is not known"
-    if record.status in ("queued", "running"):
+    if record.is_live:
         return f"run '{record.run}' is {record.status} and writes it after the first epoch"
     if record.status == "done":
         return f"run '{record.run}' had written it, so it was removed later: train or import the run again"

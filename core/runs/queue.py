@@ -22,6 +22,7 @@ from core.atomic import convert_os_errors, make_folder
 from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError
 
 POLL_SECONDS = 0.3
+PRIORITY = 10  # niceness of jobs, so that pages answer while models train
 SLOWEST_SECONDS = 2.0  # polling interval at the end of the queue: hundreds of waiting processes must not load a core
 START_SECONDS = 10.0  # how long a new process waits until its parent has written the record
 FOLDER = ".queue"
@@ -129,6 +130,7 @@ def wrap_command(
 def run_in_turn() -> None:
     """Wait in the queue as the process that `wrap_command` starts, then become the wrapped command."""
     runs, name, created, kind, run, request, *command = sys.argv[1:]
+    os.nice(PRIORITY)
     cancel = Path(run) / request if request else None
     if cancel:
         for number in (signal.SIGTERM, signal.SIGINT):

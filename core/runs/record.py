@@ -259,6 +259,11 @@ class RunRecord:
     """Unknown fields of the file, from a newer version, as plain data; they are kept when the file is rewritten."""
 
     @property
+    def is_live(self) -> bool:
+        """Return whether the run waits or trains, as far as its record knows."""
+        return self.status in ("queued", "running")
+
+    @property
     def tuned_thresholds(self) -> dict[str, float] | None:
         """Return the tuned threshold of each label, chosen on validation; None for single-label runs."""
         return self.results.get("tuned", {}).get("thresholds")

@@ -78,16 +78,30 @@ def list_kept_steps(folder: Path) -> tuple[int, ...]:
     return tuple(sorted(int(each.stem) for each in (folder / STEPS).glob("*.safetensors") if each.stem.isdecimal()))
 
 
+class Guard:
+    """What a caller may do with the runs of a store: everything. Subclasses refuse with InputError."""
+
+    def check_start(self) -> None:
+        """Refuse a caller who may not start or bring in a run."""
+
+    def check_change(self, run: str, parent: str = "") -> None:
+        """Refuse a caller who may not stop, continue or delete a run, of the sweep `parent`, or a sweep."""
+
+    def claim(self, run: str) -> None:
+        """Note that the caller started or brought in a run, or started a sweep."""
+
+
 class RunStore:
     """All runs in one folder, and the starter runs. Every call reads the disk, as nothing is kept in the object."""
 
-    def __init__(self, folder: Path | None = None, held: Sequence[Any] = ()) -> None:
+    def __init__(self, folder: Path | None = None, held: Sequence[Any] = (), guard: Guard | None = None) -> None:
         """Open a folder of runs, which need not exist yet; without `folder`, the default one and the starter runs.
 
-        `held`: models in memory (`core.runs.wrapped_model`) in place of runs; then no results are stored.
+        `held`: models in memory (`core.runs.wrapped_model`) in place of runs; then no results are stored. `guard`: it
+        is asked before runs are started, stopped or deleted.
         """
         self.folder = get_runs_dir() if folder is None else folder
-        self.starters, self.held = folder is None, held
+        self.starters, self.held, self.guard = folder is None, held, guard or Guard()
 
     def create(
         self,
@@ -105,6 +119,7 @@ class RunStore:
         """
         if exactly and name and (not make_slug(name) or set(name) & {"/", "\\"}):
             raise InputError(f"{name!r} is not a name for a run: it needs a letter or a digit, and no slash")
+        self.guard.check_start()
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=to_absolute(config.data.name)))
         now = datetime.datetime.now(datetime.UTC)
         default = f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}"
@@ -125,6 +140,7 @@ class RunStore:
         when, used = now.isoformat(timespec="microseconds"), recipe.name
         record = RunRecord(run, preset, "queued", config, when, recipe=used, left_out=recipe.left_out, parent=parent)
         self.write(record)
+        self.guard.claim(run)
         return record
 
     def get_path(self, run: str) -> Path:
@@ -209,11 +225,13 @@ class RunStore:
 
     def get_removable_path(self, run: str) -> Path:
         """Return the directory of a run that may be deleted; InputError: it is in training, or a starter run."""
-        path = self.get_writable_path(run)
+        path, parent = self.get_writable_path(run), ""
         with contextlib.suppress(RunDamaged):
             record = _read_cached(path)
-            if record.status in ("queued", "running") and is_alive(record.process):
+            parent = record.parent
+            if record.is_live and is_alive(record.process):
                 raise InputError(f"run '{run}' is {record.status}; cancel it first: `sentiscope runs cancel {run}`")
+        self.guard.check_change(run, parent)
         return path
 
     def remove(self, run: str) -> None:

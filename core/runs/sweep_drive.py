@@ -231,6 +231,11 @@ def start_driver(store: RunStore, name: str) -> None:
             f"{going} {limits.SWEEPS.what}, as many as this server allows ({limits.SWEEPS.variable}); "
             "start this one when another has ended"
         )
+    if any(sweep.read_records(store, sweep.list_members(sweep.read(store, name)))):
+        store.guard.check_change(name)
+    else:
+        store.guard.check_start()
+        store.guard.claim(name)
     log = sweep.get_path(store, name, "log")
     with convert_os_errors(log), log.open("ab") as stream:
         process = background_jobs.spawn_process(store, build_command(name), stream)
@@ -255,6 +260,7 @@ def cancel(store: RunStore, name: str) -> int:
     busy = _list_alive(records)
     if not going and not busy:
         raise InputError(f"sweep '{name}': no run of it waits or trains, so there is nothing to cancel")
+    store.guard.check_change(name)
     if going:
         request = sweep.get_path(store, name, "cancel")
         with convert_os_errors(request):

@@ -43,13 +43,14 @@ def submit(
 def start(store: RunStore, run: str) -> RunRecord:
     """Start or restart a run's training process, which outlives this one; InputError: done, running or no room."""
     queue.check_room(store.folder)
-    folder = store.get_writable_path(run)
-    if unbound := store.read(run).foreign_reason:
-        raise InputError(unbound)
+    folder, record = store.get_writable_path(run), store.read(run)
+    store.guard.check_change(run, record.parent)
+    if record.foreign_reason:
+        raise InputError(record.foreign_reason)
     # The new process waits for this lock, so that its ID is in the record before it writes the record itself.
     with queue.lock_run(folder, DYING_SECONDS):
         record = store.read(run)
-        if record.status == "done" or (record.status in ("queued", "running") and is_alive(record.process)):
+        if record.status == "done" or (record.is_live and is_alive(record.process)):
             raise InputError(f"run '{run}' is {record.status}: there is nothing to start")
         with convert_os_errors(folder):
             (folder / CANCEL).unlink(missing_ok=True)
@@ -70,8 +71,9 @@ def build_command(run: str) -> list[str]:
 def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
     """Ask a run to save a checkpoint and stop, to be resumed if `keep`; `insist` kills a stuck one (`is_stuck`)."""
     record = store.read(run)
-    if record.status not in ("queued", "running"):
+    if not record.is_live:
         raise InputError(f"run '{run}' is {record.status}: there is nothing to cancel")
+    store.guard.check_change(run, record.parent)
     if not is_alive(record.process):
         return store.update(run, status="cancelled", reason=f"cancelled before it began; {explain_resume(run)}")
     path, words = store.get_path(run) / CANCEL, "" if keep else DISCARD

@@ -46,6 +46,7 @@ PAGES = {
     "data": Screen("Data", "table_rows", "Build", "d"),
     "models": Screen("Models", "account_tree", "Build", "o", of_run=False),
     "train": Screen("Train", "play_circle", "Build", "n", of_run=False),
+    "classroom": Screen("Class", "groups", "Build", of_run=False),
     "sweeps": Screen("Sweeps", "grid_on", HIDDEN, of_run=False),
     "lesson": Screen("Lesson", "school", HIDDEN, of_run=False),
     "theory": Screen("Theory", "function", HIDDEN, of_run=False),
@@ -55,10 +56,11 @@ PAGES = {
 LAMBDA_ADDRESS = "lambdas"  # opens Attention with its section on λ
 ALIASES = {"overview": "runs", LAMBDA_ADDRESS: "attention"}
 """Addresses of former versions, and the page that each opens."""
-TAGGING = "tokens"
-"""The page that has an entry in the menu only while there is a run that tags words."""
+TAGGING, CLASSROOM = "tokens", "classroom"
+"""Pages with an entry in the menu only while there is a run that tags words, or a class."""
 
 
-def list_entries(*, tagging: bool) -> dict[str, Screen]:
+def list_entries(*, tagging: bool, classroom: bool = False) -> dict[str, Screen]:
     """Return the pages with an entry in the menu, in its order."""
-    return {name: each for name, each in PAGES.items() if each.group != HIDDEN and (tagging or name != TAGGING)}
+    left_out = {name for name, there in ((TAGGING, tagging), (CLASSROOM, classroom)) if not there}
+    return {name: each for name, each in PAGES.items() if each.group != HIDDEN and name not in left_out}

@@ -27,7 +27,6 @@ from dashboard.widgets.runs import choose_runs
 
 PLACED: tuple[Figure[Any], ...] = (EFFECTS_OF_PARTS, COURSE, SHARES, FINAL, NUMBERS_OF)
 """Figures of this section."""
-LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
 SUBTRACTS = "This model subtracts its second map, so λ enters with a minus."
 DEPENDS = (
@@ -53,7 +52,7 @@ def show_section(source: Source) -> dict[str, Table]:
             with st.popover("Compare with …"):
                 runs, about = [one.run for one in others], "By default, runs that differ only in the seed"
                 choose_runs("Compare with", runs, state.COMPARED, "Other runs with λ", about, several=True)
-    if record.status in LIVE:
+    if record.is_live:
         st.fragment(_watch_run, run_every=POLL_SECONDS)(record.run)
         return tables
     return tables | _show_lambdas(record)
@@ -74,7 +73,7 @@ def show_effects(source: Source) -> dict[str, Table]:
 
 def _watch_run(run: str) -> None:
     record = data.store().read(run)
-    if record.status not in LIVE:
+    if not record.is_live:
         st.rerun()
     _show_lambdas(record)
 
@@ -124,6 +123,6 @@ def _show_scalars(record: RunRecord) -> dict[str, Table]:
 
 
 def _describe_empty(record: RunRecord) -> tuple[str, str]:
-    if record.status in LIVE:
+    if record.is_live:
         return "No λ has been logged yet", "The first value arrives with the first training step."
     return "No λ was logged", "The history of this run has none. Train it again to record λ."

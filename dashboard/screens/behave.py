@@ -322,7 +322,7 @@ def _store_suite() -> None:
     if (file := state.get_value(state.SUITE_FILE, None)) is None:
         return
     with state.store_refusal(state.SUITE_PROBLEM):
-        kept = uploads.keep_file(access.get_library_folder(), file.name, file.getvalue())
+        kept = access.keep_upload(file.name, file.getvalue())
         state.set_param(state.SUITE, f"{kept.parent.name}/{kept.name}")
 
 

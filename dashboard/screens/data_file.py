@@ -87,7 +87,7 @@ def show_upload(file: UploadedFile) -> None:
     content = file.getvalue()
 
     def store_file(config: DataConfig) -> DataConfig:
-        kept = uploads.keep_file(access.get_library_folder(), file.name, content)
+        kept = access.keep_upload(file.name, content)
         return dataclasses.replace(config, name=str(kept))
 
     key = hashlib.sha256(content).hexdigest()[:12]

@@ -85,7 +85,7 @@ def _show_missing(record: RunRecord) -> None:
     if "pooled" not in list_capabilities(record.config.model):
         why = f"{describe_baseline(record.config.model.family, 'a vector of the sentence')} Choose another run."
         show_finding(f"{record.preset} has no embeddings to map", why)
-    elif record.status in ("queued", "running"):
+    elif record.is_live:
         show_empty("This run is still being trained", "It saves its embeddings when it is done.", "Watch it", "train")
     else:
         text = f"{describe_end(record)} A run saves its embeddings when it is evaluated."

@@ -1,6 +1,5 @@
 """Page Sweeps: the runs of one hyperparameter sweep, their progress, and their joint results."""
 
-import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -139,7 +138,7 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
 
 
 def _stop_sweep(name: str) -> None:
-    with contextlib.suppress(SentiscopeError):  # it may have ended before the click
+    with state.store_refusal(state.SWEEP_PROBLEM):
         sweep_drive.cancel(data.store(), name)
 
 

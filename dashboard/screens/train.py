@@ -32,7 +32,6 @@ LOOK_BACK = "How did the training go?"
 FIRST_STEP, AT_ONCE = "The curves begin with the first step.", "This model is fitted in one go, without curves."
 POLL_SECONDS = 1.0
 EPOCH, EVALUATING = "Epoch", "Evaluating"
-LIVE = ("queued", "running")
 ENDS = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
 
 
@@ -41,12 +40,12 @@ def show_page() -> None:
     records = data.list_runs()
     record = next((one for one in records if one.run == state.get_run()), None)
     view = state.get_latest(state.VIEW)
-    if record is not None and (view == state.RUN_VIEW or (record.status in LIVE and view != state.FORM_VIEW)):
+    if record is not None and (view == state.RUN_VIEW or (record.is_live and view != state.FORM_VIEW)):
         _show_run(record)
         return
     messages.show_header("Train", CHOOSE)
     show_form(partial(_offer_run, record))
-    waiting = any(one.status in LIVE for one in records)
+    waiting = any(one.is_live for one in records)
     st.fragment(_show_others, run_every=POLL_SECONDS if waiting else None)(waiting)
 
 
@@ -55,7 +54,7 @@ def _show_run(record: RunRecord) -> None:
         messages.show_header("Train", LOOK_BACK)
         show_damaged(record)
         _offer_form()
-    elif record.status in LIVE:
+    elif record.is_live:
         messages.show_header("Train", WATCH, list_facts(record))
         st.fragment(_show_live, run_every=POLL_SECONDS)(record.run)
     else:
@@ -87,14 +86,14 @@ def _show_live(run: str) -> None:
 def _show_others(waiting: bool) -> None:
     """Show the queue of training and waiting runs; rerun the page when the last run ends."""
     records = data.list_runs()
-    if state.get_value(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
+    if state.get_value(state.REQUESTED, "") or (waiting and not any(one.is_live for one in records)):
         st.rerun()
     _show_queue(records)
 
 
 def _watch_run(run: str) -> None:
     record = data.store().read(run)
-    if record.status not in LIVE:
+    if not record.is_live:
         state.set_value(state.VIEW, state.RUN_VIEW)
         st.rerun()
     curves, skipped = data.read_curves(record)
@@ -140,7 +139,7 @@ def _stop_run(run: str, *, keep: bool) -> None:
     try:
         training_jobs.cancel(data.store(), run, keep=keep, insist=True)
     except SentiscopeError as error:
-        if data.store().read(run).status in LIVE:  # it may have ended before the click
+        if data.store().read(run).is_live:  # it may have ended before the click
             state.set_value(state.PROBLEM, str(error))
 
 
@@ -151,7 +150,7 @@ def _resume_run(run: str) -> None:
 
 
 def _show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
-    live = [record for record in records if record.status in LIVE]
+    live = [record for record in records if record.is_live]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
         return

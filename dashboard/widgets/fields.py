@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import runs
-from core.data import uploads
 from core.exceptions import SentiscopeError
 from core.formatting import count
 from core.interpret.model_edits import STEP, Editable, Edits, get_text_editable
@@ -175,7 +174,7 @@ def choose_data(key: str, label: str) -> DataRequest | None:
     split = "" if split in (None, USUAL) else split
     with explain_refusal(REFUSED):
         if file is not None:
-            kept = uploads.keep_file(access.get_library_folder(), file.name, file.getvalue())
+            kept = access.keep_upload(file.name, file.getvalue())
             return runs.evaluation_data.DataRequest(str(kept), split)
         if name:
             settings = dict(access.find_dataset(name).settings)

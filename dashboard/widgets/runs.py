@@ -108,7 +108,7 @@ def require_splits(record: RunRecord, title: str, question: str) -> list[str]:
     if splits := data.list_splits(record.run):
         return splits
     show_header(title, question, list_facts(record))
-    if record.status in ("queued", "running"):
+    if record.is_live:
         text = "Its metrics are measured when the training ends."
         show_empty("This run is still being trained", text, "Watch it learn", "train")
     elif record.from_outside:
@@ -124,7 +124,7 @@ def require_weights(record: RunRecord, title: str, question: str) -> None:
     if data.hash_weights(record.run):
         return
     show_header(title, question, list_facts(record))
-    if record.status in ("queued", "running"):
+    if record.is_live:
         text = "It can read text after its first epoch."
         show_empty("This run has not learned anything yet", text, "Watch it learn", "train")
     else:

@@ -1,0 +1,42 @@
+"""The visitor of a page as a member of the class, if the dashboard was started with `--classroom`."""
+
+import os
+
+from core.runs.classroom import KEY, Classroom
+from core.runs.store import Guard, RunStore
+from dashboard import state
+
+
+def find_classroom() -> Classroom | None:
+    """Return the class of this server; None: it was started without `--classroom`."""
+    return Classroom(RunStore().folder, key) if (key := os.environ.get(KEY, "")) else None
+
+
+def greet_visitor(page: str) -> None:
+    """Tell the class who looks at which page, if that is new; a visitor known by name gets the name back."""
+    now = (state.get_author(), page)
+    if (room := find_classroom()) and state.get_value(state.GREETED, None) != now:
+        name = room.greet(state.get_visitor(), str(state.get_value(state.AUTHOR, "") or ""), page)
+        if name and not state.get_value(state.AUTHOR, ""):
+            state.set_value(state.AUTHOR, name)
+        state.set_value(state.GREETED, now)
+
+
+class VisitorGuard(Guard):
+    """Asks the class, if there is one, what the visitor of the running page may do."""
+
+    def check_start(self) -> None:
+        """Refuse a visitor who has too many runs waiting, or a class that is read-only."""
+        if room := find_classroom():
+            records = RunStore().list()
+            room.check_start(state.get_visitor(), [each.run for each in records if each.is_live])
+
+    def check_change(self, run: str, parent: str = "") -> None:
+        """Refuse a visitor who neither owns a run or its sweep nor is the teacher."""
+        if room := find_classroom():
+            room.check_change(state.get_visitor(), run, parent)
+
+    def claim(self, run: str) -> None:
+        """Note the visitor as the owner of a run or sweep."""
+        if room := find_classroom():
+            room.claim(state.get_visitor(), run)

@@ -1,0 +1,86 @@
+"""Page Class: who is connected, which jobs wait and train, and the teacher's rules."""
+
+import shutil
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from core.data.findings import plural
+from core.exceptions import NotAvailable
+from core.formatting import count
+from core.runs import training_jobs
+from core.runs.classroom import NOBODY, Classroom
+from core.runs.record import RunRecord
+from dashboard import state
+from dashboard.classroom import find_classroom
+from dashboard.data import data
+from dashboard.screens import PAGES
+from dashboard.widgets.figure import show_caption, show_heading, show_table
+from dashboard.widgets.messages import show_header, show_refusal, show_selection
+
+SECONDS = 5  # between two looks at people and jobs
+WHOLE = "With it, only you start, upload, stop or delete. Everybody still looks, and codes and notes stay possible"
+
+
+def show_page() -> None:
+    """Draw the Class page: the visitor's name, the teacher's controls, people and jobs."""
+    if (room := find_classroom()) is None:
+        raise NotAvailable("this dashboard serves no class; `sentiscope dashboard --classroom` starts one")
+    teacher = room.is_teacher(state.get_visitor())
+    st.fragment(_show_class, run_every=SECONDS)(room, teacher)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.text_input("Your name", key=state.AUTHOR, max_chars=60, persist_state="session", width=240)
+        if teacher:
+            on = room.is_read_only()
+            st.toggle("Read-only", on, key="read-only", on_change=room.set_read_only, args=(not on,), help=WHOLE)
+        else:
+            st.text_input("Teacher's key", key=state.KEY, type="password", width=240, on_change=_give_key, args=(room,))
+    show_refusal(state.CLASS_PROBLEM, "You are not the teacher")
+
+
+def _give_key(room: Classroom) -> None:
+    with state.store_refusal(state.CLASS_PROBLEM):
+        room.admit_teacher(state.get_visitor(), str(state.pop_value(state.KEY)))
+
+
+def _show_class(room: Classroom, teacher: bool) -> None:
+    people, records = room.list_people(), data.list_runs()
+    live = sorted((each for each in records if each.is_live), key=lambda one: (one.status != "running", one.created))
+    running = sum(each.status == "running" for each in live)
+    facts = [
+        (count(len(people)), "connected"),
+        (count(running), "training"),
+        (count(len(live) - running), "waiting"),
+        (f"{shutil.disk_usage(data.store().folder).free / 1e9:.0f} GB", "free"),
+    ]
+    show_header("Class", "Who is here, and what is being computed?", facts)
+    if room.is_read_only():
+        show_caption("Read-only: only the teacher starts and changes runs.")
+    show_refusal(state.PROBLEM, "The job goes on")
+    show_heading("Jobs", "jobs", note=plural(len(live), "job") if live else "nothing waits or trains")
+    for record in live:
+        _show_job(room, record, room.name_owners(), teacher)
+    if teacher:
+        show_heading("People", "people", note=plural(sum(each.tabs for each in people), "open tab"))
+        pages = {name: each.title for name, each in PAGES.items()}
+        rows = [(each.name + " (teacher)" * each.teacher, pages.get(each.page, ""), each.tabs) for each in people]
+        show_table(pd.DataFrame(rows, columns=["Name", "Page", "Tabs"]), "Connected people")
+
+
+def _show_job(room: Classroom, record: RunRecord, owners: Mapping[str, str], teacher: bool) -> None:
+    run, label = record.run, data.label_run(record.run)
+    known = {run, record.parent} & owners.keys()
+    who = next((owners[each] or NOBODY for each in known), "not from a page")
+    with st.container(key=f"job-{run}", horizontal=True, vertical_alignment="center", gap="small"):
+        show_selection(label, f"{record.status} · {who}")
+        if teacher:
+            st.button(f"Stop *{label}*", key=f"stop-{run}", type="tertiary", on_click=_stop_job, args=(run,))
+
+
+def _stop_job(run: str) -> None:
+    with state.store_refusal(state.PROBLEM):
+        training_jobs.cancel(data.store(), run, insist=True)
+
+
+show_page()

@@ -1,0 +1,112 @@
+import os
+
+import pytest
+from refused import check_raises
+
+from core.config import compose
+from core.exceptions import InputError
+from core.runs import archive, training_jobs
+from core.runs.classroom import NOBODY, Classroom, Person
+from core.runs.store import Guard, RunStore
+
+
+class Pupil(Guard):
+    """A pupil who uses the store."""
+
+    def __init__(self, room, person, busy=()):
+        self.room, self.person, self.busy = room, person, busy
+
+    def check_start(self):
+        self.room.check_start(self.person, self.busy)
+
+    def check_change(self, run, parent=""):
+        self.room.check_change(self.person, run, parent)
+
+    def claim(self, run):
+        self.room.claim(self.person, run)
+
+
+@pytest.fixture
+def room(tmp_path):
+    return Classroom(tmp_path, "a key")
+
+
+@pytest.fixture
+def stores(room, tmp_path):
+    """The folder of runs as two pupils and the teacher may use it."""
+    room.admit_teacher("teacher", " a key ")
+    return [RunStore(tmp_path, guard=Pupil(room, each)) for each in ("ada", "bob", "teacher")]
+
+
+def test_people_are_counted_while_a_tab_is_open(room):
+    room.greet("1", "Ada", "sentence")
+    assert room.greet("1", "", "runs") == "Ada", "a reload forgets no name"
+    room.admit_teacher("2", "a key")
+    with room.hold_tab("1"), room.hold_tab("1"), room.hold_tab("2"):
+        assert room.list_people() == [Person(NOBODY, "", 1, True), Person("Ada", "runs", 2, False)]
+    assert room.list_people() == []
+
+
+def test_tabs_of_a_server_that_was_killed_do_not_count(room):
+    with room.hold_tab("1"):
+        child = os.fork()
+        if not child:
+            room.hold_tab("2").__enter__()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert [each.tabs for each in room.list_people()] == [1]
+
+
+def test_only_the_key_that_is_valid_now_makes_a_teacher(room, tmp_path):
+    check_raises(InputError, "not the teacher's key", room.admit_teacher, "1", "a kex")
+    room.admit_teacher("1", "a key")
+    assert room.is_teacher("1") and not room.is_teacher("2")
+    assert not Classroom(tmp_path, "another key").is_teacher("1")
+
+
+def test_runs_belong_to_who_started_them(room, stores):
+    ada, bob, teacher = stores
+    run = ada.create(compose("vanilla"), "vanilla", "mine").run
+    for change in (
+        bob.remove,
+        lambda name: training_jobs.cancel(bob, name),
+        lambda name: training_jobs.start(bob, name),
+    ):
+        check_raises(InputError, "'mine' is not yours", change, run)
+    assert room.name_owners() == {"mine": ""}
+    room.greet("ada", "Ada", "")
+    assert room.name_owners() == {"mine": "Ada"}
+    assert training_jobs.cancel(ada, run).status == "cancelled"
+    teacher.remove(run)
+    assert bob.create(compose("vanilla"), "vanilla", "mine").run == "mine"
+    bob.remove("mine")
+
+
+def test_runs_of_a_sweep_belong_to_whoever_started_the_sweep(room, stores, tmp_path):
+    ada, bob, _ = stores
+    room.claim("ada", "study")
+    RunStore(tmp_path).create(compose("vanilla"), "vanilla", "study-1", parent="study")
+    check_raises(InputError, "not yours", bob.remove, "study-1")
+    ada.remove("study-1")
+
+
+def test_a_read_only_class_lets_the_teacher_alone_start(room, stores, tmp_path):
+    ada, _, teacher = stores
+    run = ada.create(compose("vanilla"), "vanilla", "mine").run
+    room.set_read_only(True)
+    assert room.is_read_only()
+    check_raises(InputError, "read-only", ada.create, compose("vanilla"), "vanilla")
+    check_raises(InputError, "read-only", ada.remove, run)
+    check_raises(InputError, "read-only", archive.import_run, ada, tmp_path / run)
+    teacher.remove(run)
+    room.set_read_only(False)
+    ada.create(compose("vanilla"), "vanilla")
+
+
+def test_a_person_has_a_quota_of_unfinished_runs(room, stores, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_OWN", "2")
+    runs = [stores[0].create(compose("vanilla"), "vanilla", name).run for name in ("one", "two")]
+    check_raises(InputError, "2 runs of yours wait or train", room.check_start, "ada", runs)
+    room.check_start("ada", runs[:1])
+    room.check_start("bob", runs)
+    room.check_start("teacher", runs)
