@@ -217,12 +217,13 @@ class Ledger:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row
-                if connection.execute("PRAGMA user_version").fetchone()[0] > SCHEMA:
+                if (version := connection.execute("PRAGMA user_version").fetchone()[0]) > SCHEMA:
                     raise StorageError(f"{self.path}: a newer Sentiscope has written it; open it with that one")
+                if write or not version:  # another process may be making the tables
+                    _prepare_tables(connection)
                 if not write:
                     yield connection
                     return
-                _prepare_tables(connection)
                 connection.execute("BEGIN IMMEDIATE")
                 with connection:  # commits, or rolls back after an error
                     yield connection

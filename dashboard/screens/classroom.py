@@ -19,6 +19,7 @@ from dashboard.screens import PAGES
 from dashboard.widgets.figure import show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_header, show_refusal, show_selection
 
+WHAT = "Who is here, and what is being computed?"
 SECONDS = 5  # between two looks at people and jobs
 WHOLE = "With it, only you start, upload, stop or delete. Everybody still looks, and codes and notes stay possible"
 
@@ -28,7 +29,7 @@ def show_page() -> None:
     if (room := find_classroom()) is None:
         raise NotAvailable("this dashboard serves no class; `sentiscope dashboard --classroom` starts one")
     teacher = room.is_teacher(state.get_visitor())
-    st.fragment(_show_class, run_every=SECONDS)(room, teacher)
+    st.fragment(_show_head, run_every=SECONDS)(room)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.text_input("Your name", key=state.AUTHOR, max_chars=60, persist_state="session", width=240)
         if teacher:
@@ -37,6 +38,7 @@ def show_page() -> None:
         else:
             st.text_input("Teacher's key", key=state.KEY, type="password", width=240, on_change=_give_key, args=(room,))
     show_refusal(state.CLASS_PROBLEM, "You are not the teacher")
+    st.fragment(_show_jobs, run_every=SECONDS)(room, teacher)
 
 
 def _give_key(room: Classroom) -> None:
@@ -44,19 +46,24 @@ def _give_key(room: Classroom) -> None:
         room.admit_teacher(state.get_visitor(), str(state.pop_value(state.KEY)))
 
 
-def _show_class(room: Classroom, teacher: bool) -> None:
-    people, records = room.list_people(), data.list_runs()
-    live = sorted((each for each in records if each.is_live), key=lambda one: (one.status != "running", one.created))
+def _list_live() -> list[RunRecord]:
+    """List the runs that train, then those that wait, the oldest first."""
+    live = (each for each in data.list_runs() if each.is_live)
+    return sorted(live, key=lambda one: (one.status != "running", one.created))
+
+
+def _show_head(room: Classroom) -> None:
+    live = _list_live()
     running = sum(each.status == "running" for each in live)
-    facts = [
-        (count(len(people)), "connected"),
-        (count(running), "training"),
-        (count(len(live) - running), "waiting"),
-        (f"{shutil.disk_usage(data.store().folder).free / 1e9:.0f} GB", "free"),
-    ]
-    show_header("Class", "Who is here, and what is being computed?", facts)
+    free = shutil.disk_usage(data.store().folder).free / 1e9
+    facts = [(count(running), "training"), (count(len(live) - running), "waiting"), (f"{free:.0f} GB", "free")]
+    show_header("Class", WHAT, [(count(len(room.list_people())), "connected"), *facts])
     if room.is_read_only():
         show_caption("Read-only: only the teacher starts and changes runs.")
+
+
+def _show_jobs(room: Classroom, teacher: bool) -> None:
+    live, people = _list_live(), room.list_people()
     show_refusal(state.PROBLEM, "The job goes on")
     show_heading("Jobs", "jobs", note=plural(len(live), "job") if live else "nothing waits or trains")
     for record in live:
