@@ -31,6 +31,9 @@ for each trained weight while safetensors writes the best epoch. A checkpoint is
 OF_WIDTH, OF_FF_WIDTH = 12, 2
 """Numbers stored for the gradient per token and layer, as multiples of width and feed-forward width. Measured on BERT's
 blocks: 10.0 widths and 2 feed-forward widths, 11.2 with a lexicon in the attention."""
+OWN_WIDTH, OWN_FF_WIDTH, OWN_MAP, OWN_ALIKE = 24, 4, 10, 5
+"""The same for our own layers; and per further map, in widths, and per weight of a map if the loss compares the maps.
+They give 0.8 to 1.4 times what was measured in 12 trainings of 128 to 1 024 tokens (28 November 2026)."""
 LONGEST_DAYS, DAY = 7, 86_400
 GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 V1 = "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
@@ -40,7 +43,7 @@ PROCESS = 800_000_000
 
 
 def estimate_memory(config: RunConfig, length: int) -> int:
-    """Estimate the peak bytes for training a pretrained model, if its longest text has `length` tokens."""
+    """Estimate the peak bytes for training a model, if its longest text has `length` tokens."""
     model, training = config.model, config.training
     below = sum(part.parameters for part in list_parts(model, vocabulary=config.text.max_vocab, classes=2)[:2])
     every = count_parameters(model, vocabulary=config.text.max_vocab, classes=2)
@@ -48,7 +51,12 @@ def estimate_memory(config: RunConfig, length: int) -> int:
     still = below + (training.frozen - 1) * layer if training.frozen else 0
     rows = -(-training.batch_size // training.portions)
     layers = model.layers - max(0, training.frozen - 1)
-    tokens = rows * (length + 2) * max(1, layers) * (OF_WIDTH * model.width + OF_FF_WIDTH * model.ff_width)
+    each = OF_WIDTH * model.width + OF_FF_WIDTH * model.ff_width
+    if model.family != "pretrained":
+        part = model.attention
+        each = OWN_WIDTH * model.width + OWN_FF_WIDTH * model.ff_width + OWN_MAP * model.width * (part.components - 1)
+        each += OWN_ALIKE * part.components * part.heads * length if training.diversity else 0
+    tokens = rows * (length + 2) * max(1, layers) * each
     return PROCESS + NUMBER * (WEIGHTS * every + (LEARNED + WRITTEN) * max(0, every - still) + tokens)
 
 
@@ -60,25 +68,32 @@ def check_fits(config: RunConfig, length: int, free: int) -> None:
     ways = []
     if training.portions < training.batch_size and not config.model.normalizes_batches:
         ways.append(f"training.portions={min(training.batch_size, 4 * training.portions)} (the same batch in portions)")
-    if training.frozen <= config.model.layers:
+    own = config.model.family != "pretrained"
+    if training.frozen <= config.model.layers and not own:
         ways.append(f"training.frozen={config.model.layers + 1} (only the head learns)")
-    ways.append("a shorter text.max_length or a smaller backbone")
+    ways.append(f"a shorter text.max_length or a smaller {'training.batch_size' if own else 'backbone'}")
     raise ConfigError(
-        f"{config.model.backbone}: this training needs about {takes / 1e9:.1f} GB of memory, and {free / 1e9:.1f} are "
-        f"free; choose {', or '.join(ways)}"
+        f"{config.model.backbone or 'this model'}: this training needs about {takes / 1e9:.1f} GB of memory, and "
+        f"{free / 1e9:.1f} are free; choose {', or '.join(ways)}"
     )
 
 
 class Cost(NamedTuple):
-    """The estimated memory and time for training a pretrained encoder."""
+    """The estimated memory and time of a training."""
 
     bytes: int
     seconds: float | None
 
 
 def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
-    """Estimate memory and time of a training; None: from scratch; ConfigError, with cheaper settings: too much."""
+    """Estimate memory and time of a training; None: unknown; ConfigError, with cheaper settings: too much.
+
+    Of a model from scratch only the memory is checked, and only if the length of its texts is known before they are
+    read; the training checks it again when it has read them.
+    """
     if config.model.family != "pretrained":
+        if config.model.by_steps and config.training.device != "cuda" and _find_uncut_length(config, records):
+            check_fits(config, find_longest_text(config, records), get_free_memory())
         return None
     from core.training.device import choose_device  # torch
 

@@ -132,8 +132,9 @@ class Experiment(Events):
         if tokenizer.pairs and self.config.training.passages:
             raise ConfigError("training.passages: splits one long text, and here each row has two; leave it out")
         body = None
-        if borrowed is not None and backbone is not None:
+        if self.config.model.by_steps:
             check_fits(self.config, tokenizer.max_length, get_free_memory(device))
+        if borrowed is not None and backbone is not None:
             self._report_stage("reading the backbone")
             body = borrowed.build_body(self.config.model.dropout, tokenizer, backbone.folder)
         examples, doubt = self._add_teacher(dataset, _build_examples(dataset, TRAIN, tokenizer))

@@ -3,6 +3,7 @@ import dataclasses
 import pytest
 
 from core.config import compose
+from core.exceptions import ConfigError
 from core.models import attention
 from core.models.model_description import count_parameters
 from core.models.presets import PRESETS
@@ -15,8 +16,10 @@ from core.runs.cost_estimate import (
     START_SECONDS,
     Counts,
     Size,
+    check_fits,
     count_uncut_rows,
     describe_shortcuts,
+    estimate_memory,
     estimate_size,
     estimate_time,
 )
@@ -28,6 +31,39 @@ from core.training import mlm
 def plan_short(preset="ndt-01-n3", **settings):
     """The plan of a short training; settings with `__` for the dot."""
     return compose(preset, {**LENGTHS["short"], **{name.replace("__", "."): each for name, each in settings.items()}})
+
+
+MEASURED = {
+    ("vanilla", 32, 512, 0.0): 535,
+    ("vanilla", 32, 1_024, 0.0): 814,
+    ("ndt-01-n3", 32, 512, 0.0): 726,
+    ("ndt-01-n3", 8, 1_024, 0.0): 416,
+    ("ndt-01-n3", 32, 256, 0.1): 824,
+    ("differential", 32, 256, 0.0): 382,
+    ("sentiformer", 16, 512, 0.0): 1_457,
+    ("tweet-v1-p1", 32, 512, 0.0): 479,
+    ("bilstm", 32, 256, 0.0): 420,
+}
+"""Preset, texts, tokens of each, diversity → MiB that one step needs (a process each, `ru_maxrss`)."""
+
+
+@pytest.mark.parametrize("case", MEASURED)
+def test_memory_of_our_own_models_is_near_what_was_measured(case):
+    preset, texts, tokens, diversity = case
+    given = {"training.batch_size": texts, "training.portions": 1, "training.diversity": diversity}
+    none, all_of_it = (
+        estimate_memory(compose(preset, {**given, "text.max_length": length}), length) for length in (4, tokens)
+    )
+    assert 0.75 < (all_of_it - none) / 2**20 / MEASURED[case] < 1.5
+
+
+def test_a_model_that_does_not_fit_is_refused_with_smaller_settings():
+    config = compose("vanilla", {"text.max_length": 8_192, "training.batch_size": 64})
+    with pytest.raises(
+        ConfigError, match=r"this model: .* GB of memory, and 8.0 are free; .*a smaller training.batch_size"
+    ):
+        check_fits(config, 8_192, 8 * 10**9)
+    check_fits(config, 128, 8 * 10**9)
 
 
 COUNTS = Counts(2_400, 3, vocabulary=3_100, longest=32)
