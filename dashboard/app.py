@@ -18,7 +18,7 @@ if importlib.util.find_spec("dashboard") is None:
 from core.exceptions import SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import state
-from dashboard.classroom import find_classroom, greet_visitor
+from dashboard.classroom import find_classroom, record_visit
 from dashboard.data import data, freeze_once, recover_runs_once
 from dashboard.presenter import show_exhibit, show_talk_buttons
 from dashboard.screens import ALIASES, NO_PAGE, PAGES, Screen, list_entries
@@ -79,7 +79,7 @@ try:
     entries = list_entries(tagging=tagging, classroom=classroom)
     shown = st.navigation(list_pages(entries, home), expanded=True)
     page = ALIASES.get(shown.url_path, shown.url_path) or home
-    greet_visitor(page)
+    record_visit(page)
     if state.is_presenting():
         follow_theme()
         show_exhibit(page)

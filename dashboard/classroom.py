@@ -3,7 +3,7 @@
 import os
 
 from core.runs.classroom import KEY, Classroom
-from core.runs.store import Guard, RunStore
+from core.runs.store import AccessRules, RunStore
 from dashboard import state
 
 
@@ -12,18 +12,18 @@ def find_classroom() -> Classroom | None:
     return Classroom(RunStore().folder, key) if (key := os.environ.get(KEY, "")) else None
 
 
-def greet_visitor(page: str) -> None:
+def record_visit(page: str) -> None:
     """Tell the class who looks at which page, if that is new; a visitor known by name gets the name back."""
     now = (state.get_author(), page)
     if (room := find_classroom()) and state.get_value(state.GREETED, None) != now:
-        name = room.greet(state.get_visitor(), str(state.get_value(state.AUTHOR, "") or ""), page)
+        name = room.record_person(state.get_visitor(), str(state.get_value(state.AUTHOR, "") or ""), page)
         if name and not state.get_value(state.AUTHOR, ""):
             state.set_value(state.AUTHOR, name)
         state.set_value(state.GREETED, now)
 
 
-class VisitorGuard(Guard):
-    """Asks the class, if there is one, what the visitor of the running page may do."""
+class VisitorGuard(AccessRules):
+    """The rules of the class, if there is one, for the visitor of the running page."""
 
     def check_start(self) -> None:
         """Refuse a visitor who has too many runs waiting, or a class that is read-only."""
@@ -36,7 +36,7 @@ class VisitorGuard(Guard):
         if room := find_classroom():
             room.check_change(state.get_visitor(), run, parent)
 
-    def claim(self, run: str) -> None:
-        """Note the visitor as the owner of a run or sweep."""
+    def take_run(self, run: str) -> None:
+        """Record the visitor as the owner of a run or sweep."""
         if room := find_classroom():
-            room.claim(state.get_visitor(), run)
+            room.assign_job(state.get_visitor(), run)

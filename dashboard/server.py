@@ -55,7 +55,7 @@ class Attendance:
         if room is None:
             await self.app(scope, receive, send)
             return
-        person = state.identify_visitor(HTTPConnection(scope).cookies.get(state.VISITOR_COOKIE, ""))
+        person = state.make_visitor(HTTPConnection(scope).cookies.get(state.VISITOR_COOKIE, ""))
         if scope["type"] == "websocket" and person:
             with room.hold_tab(person):
                 await self.app(scope, receive, send)

@@ -147,11 +147,11 @@ def get_visitor() -> str:
         kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
         secret = kept if _SECRET.fullmatch(kept) else secrets.token_hex(16)
         set_value(SECRET, secret)
-        set_value(VISITOR, identify_visitor(secret))
+        set_value(VISITOR, make_visitor(secret))
     return str(get_value(VISITOR, ""))
 
 
-def identify_visitor(secret: str) -> str:
+def make_visitor(secret: str) -> str:
     """Return the ID of the visitor whose browser has this secret in its cookie; empty if it is not of ours."""
     return make_visitor_id(hashlib.sha256(secret.encode()).hexdigest()[:12]) if _SECRET.fullmatch(secret) else ""
 

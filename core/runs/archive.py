@@ -283,7 +283,7 @@ def place_folder(store: RunStore, landing: Path) -> str:
             if os.name == "nt":
                 (store.folder / run).rmdir()
             os.replace(landing, store.folder / run)
-            store.guard.claim(run)
+            store.guard.take_run(run)
             return run
     raise InputError(f"no free name for run '{landing.name}'")
 

@@ -47,7 +47,7 @@ class Classroom:
     def __init__(self, folder: Path, key: str) -> None:
         self.path, self._key = folder / FILE, key
 
-    def greet(self, person: str, name: str, page: str) -> str:
+    def record_person(self, person: str, name: str, page: str) -> str:
         """Store what a person calls themselves (an empty name changes nothing) and looks at; return their name."""
         with self._open() as file:
             known = file.execute("SELECT name FROM people WHERE person = ?", (person,)).fetchone()
@@ -83,12 +83,12 @@ class Classroom:
             ]
         return sorted(found, key=lambda each: (not each.teacher, each.name == NOBODY, each.name.casefold()))
 
-    def admit_teacher(self, person: str, key: str) -> None:
+    def allow_teacher(self, person: str, key: str) -> None:
         """Remember a person as the teacher; InputError: that is not the key."""
         if not secrets.compare_digest(key.strip().encode(), self._key.encode()):
             raise InputError("this is not the teacher's key; the terminal that started the dashboard shows it")
         with self._open() as file:
-            file.execute("INSERT OR REPLACE INTO teachers VALUES (?, ?)", (person, self._prove(person)))
+            file.execute("INSERT OR REPLACE INTO teachers VALUES (?, ?)", (person, self._make_proof(person)))
 
     def is_teacher(self, person: str) -> bool:
         """Return whether a person has given the key that is valid now."""
@@ -107,7 +107,7 @@ class Classroom:
             if on:
                 file.execute("INSERT INTO rules VALUES (?)", (_READ_ONLY,))
 
-    def claim(self, person: str, job: str) -> None:
+    def assign_job(self, person: str, job: str) -> None:
         """Make a person the owner of a new run or sweep, in place of the owner of one of this name before."""
         with self._open() as file:
             file.execute("INSERT OR REPLACE INTO owners VALUES (?, ?)", (job, person))
@@ -144,12 +144,12 @@ class Classroom:
     def _open(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         return open_transaction(self.path, _TABLES, "the state of the class")
 
-    def _prove(self, person: str) -> str:
+    def _make_proof(self, person: str) -> str:
         return hashlib.sha256(f"{self._key} {person}".encode()).hexdigest()
 
     def _is_teacher(self, file: sqlite3.Connection, person: str) -> bool:
         known = file.execute("SELECT proof FROM teachers WHERE person = ?", (person,)).fetchone()
-        return known is not None and secrets.compare_digest(known[0], self._prove(person))
+        return known is not None and secrets.compare_digest(known[0], self._make_proof(person))
 
 
 def _is_read_only(file: sqlite3.Connection) -> bool:

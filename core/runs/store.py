@@ -78,7 +78,7 @@ def list_kept_steps(folder: Path) -> tuple[int, ...]:
     return tuple(sorted(int(each.stem) for each in (folder / STEPS).glob("*.safetensors") if each.stem.isdecimal()))
 
 
-class Guard:
+class AccessRules:
     """What a caller may do with the runs of a store: everything. Subclasses refuse with InputError."""
 
     def check_start(self) -> None:
@@ -87,21 +87,21 @@ class Guard:
     def check_change(self, run: str, parent: str = "") -> None:
         """Refuse a caller who may not stop, continue or delete a run, of the sweep `parent`, or a sweep."""
 
-    def claim(self, run: str) -> None:
-        """Note that the caller started or brought in a run, or started a sweep."""
+    def take_run(self, run: str) -> None:
+        """Record that the caller started or brought in a run, or started a sweep."""
 
 
 class RunStore:
     """All runs in one folder, and the starter runs. Every call reads the disk, as nothing is kept in the object."""
 
-    def __init__(self, folder: Path | None = None, held: Sequence[Any] = (), guard: Guard | None = None) -> None:
+    def __init__(self, folder: Path | None = None, held: Sequence[Any] = (), guard: AccessRules | None = None) -> None:
         """Open a folder of runs, which need not exist yet; without `folder`, the default one and the starter runs.
 
         `held`: models in memory (`core.runs.wrapped_model`) in place of runs; then no results are stored. `guard`: it
         is asked before runs are started, stopped or deleted.
         """
         self.folder = get_runs_dir() if folder is None else folder
-        self.starters, self.held, self.guard = folder is None, held, guard or Guard()
+        self.starters, self.held, self.guard = folder is None, held, guard or AccessRules()
 
     def create(
         self,
@@ -140,7 +140,7 @@ class RunStore:
         when, used = now.isoformat(timespec="microseconds"), recipe.name
         record = RunRecord(run, preset, "queued", config, when, recipe=used, left_out=recipe.left_out, parent=parent)
         self.write(record)
-        self.guard.claim(run)
+        self.guard.take_run(run)
         return record
 
     def get_path(self, run: str) -> Path:

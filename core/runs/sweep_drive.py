@@ -235,7 +235,7 @@ def start_driver(store: RunStore, name: str) -> None:
         store.guard.check_change(name)
     else:
         store.guard.check_start()
-        store.guard.claim(name)
+        store.guard.take_run(name)
     log = sweep.get_path(store, name, "log")
     with convert_os_errors(log), log.open("ab") as stream:
         process = background_jobs.spawn_process(store, build_command(name), stream)

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from core.data.findings import plural
-from core.exceptions import NotAvailable
 from core.formatting import count
 from core.runs import training_jobs
 from core.runs.classroom import NOBODY, Classroom
@@ -17,7 +16,7 @@ from dashboard.classroom import find_classroom
 from dashboard.data import data
 from dashboard.screens import PAGES
 from dashboard.widgets.figure import show_caption, show_heading, show_table
-from dashboard.widgets.messages import show_header, show_refusal, show_selection
+from dashboard.widgets.messages import show_finding, show_header, show_refusal, show_selection
 
 WHAT = "Who is here, and what is being computed?"
 SECONDS = 5  # between two looks at people and jobs
@@ -27,7 +26,9 @@ WHOLE = "With it, only you start, upload, stop or delete. Everybody still looks,
 def show_page() -> None:
     """Draw the Class page: the visitor's name, the teacher's controls, people and jobs."""
     if (room := find_classroom()) is None:
-        raise NotAvailable("this dashboard serves no class; `sentiscope dashboard --classroom` starts one")
+        show_header("Class", WHAT)
+        show_finding("This dashboard serves no class", "Start it with: sentiscope dashboard --classroom")
+        return
     teacher = room.is_teacher(state.get_visitor())
     st.fragment(_show_head, run_every=SECONDS)(room)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -43,7 +44,7 @@ def show_page() -> None:
 
 def _give_key(room: Classroom) -> None:
     with state.store_refusal(state.CLASS_PROBLEM):
-        room.admit_teacher(state.get_visitor(), str(state.pop_value(state.KEY)))
+        room.allow_teacher(state.get_visitor(), str(state.pop_value(state.KEY)))
 
 
 def _list_live() -> list[RunRecord]:

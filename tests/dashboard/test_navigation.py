@@ -43,6 +43,7 @@ def test_menu_has_at_most_15_entries_in_three_groups():
 
 def test_tagging_is_in_the_menu_only_with_a_tagging_run(app, runs):
     assert list_entries(tagging=True).keys() - list_entries(tagging=False) == {"tokens"}
+    assert list_entries(tagging=True, classroom=True).keys() - list_entries(tagging=True) == {"classroom"}
 
 
 def test_group_names_are_before_their_first_page(app, runs):

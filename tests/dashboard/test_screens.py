@@ -43,10 +43,11 @@ SAID = {
     "papers": ("Do our runs agree with the paper?",) * 4,
     "theory": ("Which models link the first word to the last?",) * 4,
     "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),
+    "classroom": ("serves no class",) * 4,
     "attention": (EMPTY, "Reads up to 500 texts", DAMAGED, "has no attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
-WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare", "papers", "theory")
+WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare", "papers", "theory", "classroom")
 """Pages that are not about one run."""
 
 
@@ -76,7 +77,7 @@ def test_pages_without_a_run_explain_what_to_do(app, page, brief):
     if page not in ("start", "lesson"):
         assert f"<h1>{PAGES[page].title}</h1>" in text_of(app), "the menu and the page have one name"
     own = {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}
-    own |= dict.fromkeys(("start", "lessons", "lesson", "papers", "theory"), "")
+    own |= dict.fromkeys(("start", "lessons", "lesson", "papers", "theory", "classroom"), "")
     assert own.get(page, "Train a") in " ".join(button.label for button in app.button)
 
 

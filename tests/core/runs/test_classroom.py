@@ -7,10 +7,10 @@ from core.config import compose
 from core.exceptions import InputError
 from core.runs import archive, training_jobs
 from core.runs.classroom import NOBODY, Classroom, Person
-from core.runs.store import Guard, RunStore
+from core.runs.store import AccessRules, RunStore
 
 
-class Pupil(Guard):
+class Pupil(AccessRules):
     """A pupil who uses the store."""
 
     def __init__(self, room, person, busy=()):
@@ -22,8 +22,8 @@ class Pupil(Guard):
     def check_change(self, run, parent=""):
         self.room.check_change(self.person, run, parent)
 
-    def claim(self, run):
-        self.room.claim(self.person, run)
+    def take_run(self, run):
+        self.room.assign_job(self.person, run)
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def room(tmp_path):
 @pytest.fixture
 def stores(room, tmp_path):
     """The folder of runs as two pupils and the teacher may use it."""
-    room.admit_teacher("teacher", " a key ")
+    room.allow_teacher("teacher", " a key ")
     return [RunStore(tmp_path, guard=Pupil(room, each)) for each in ("ada", "bob", "teacher")]
 
 
 def test_people_are_counted_while_a_tab_is_open(room):
-    room.greet("1", "Ada", "sentence")
-    assert room.greet("1", "", "runs") == "Ada", "a reload forgets no name"
-    room.admit_teacher("2", "a key")
+    room.record_person("1", "Ada", "sentence")
+    assert room.record_person("1", "", "runs") == "Ada", "a reload forgets no name"
+    room.allow_teacher("2", "a key")
     with room.hold_tab("1"), room.hold_tab("1"), room.hold_tab("2"):
         assert room.list_people() == [Person(NOBODY, "", 1, True), Person("Ada", "runs", 2, False)]
     assert room.list_people() == []
@@ -58,8 +58,8 @@ def test_tabs_of_a_server_that_was_killed_do_not_count(room):
 
 
 def test_only_the_key_that_is_valid_now_makes_a_teacher(room, tmp_path):
-    check_raises(InputError, "not the teacher's key", room.admit_teacher, "1", "a kex")
-    room.admit_teacher("1", "a key")
+    check_raises(InputError, "not the teacher's key", room.allow_teacher, "1", "a kex")
+    room.allow_teacher("1", "a key")
     assert room.is_teacher("1") and not room.is_teacher("2")
     assert not Classroom(tmp_path, "another key").is_teacher("1")
 
@@ -74,7 +74,7 @@ def test_runs_belong_to_who_started_them(room, stores):
     ):
         check_raises(InputError, "'mine' is not yours", change, run)
     assert room.name_owners() == {"mine": ""}
-    room.greet("ada", "Ada", "")
+    room.record_person("ada", "Ada", "")
     assert room.name_owners() == {"mine": "Ada"}
     assert training_jobs.cancel(ada, run).status == "cancelled"
     teacher.remove(run)
@@ -84,7 +84,7 @@ def test_runs_belong_to_who_started_them(room, stores):
 
 def test_runs_of_a_sweep_belong_to_whoever_started_the_sweep(room, stores, tmp_path):
     ada, bob, _ = stores
-    room.claim("ada", "study")
+    room.assign_job("ada", "study")
     RunStore(tmp_path).create(compose("vanilla"), "vanilla", "study-1", parent="study")
     check_raises(InputError, "not yours", bob.remove, "study-1")
     ada.remove("study-1")
