@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from core.config import compose
 from core.exceptions import ConfigError
 from core.formatting import suggest_name
-from core.models.paper_settings import FINE_TUNINGS, PRESET, FineTuning
 from core.models.presets import PAPERS, PRESETS
+from core.paper_settings import FINE_TUNINGS, PRESET, FineTuning
 
 BACKBONE = "model.backbone"
 

@@ -12,8 +12,8 @@ from core.cache import get_cache_folder
 from core.exceptions import ConfigError, InputError
 from core.fingerprint import hash_value
 from core.formatting import count
-from core.models.paper_settings import FINE_TUNINGS
 from core.models.presets import PAPERS
+from core.paper_settings import FINE_TUNINGS
 from core.paths import resolve_path
 from core.preset_catalog import CLASSES, VOCABULARY
 from core.runs import backbones

@@ -12,31 +12,11 @@ from core.error_analysis.predictions_table import PredictionTable
 from core.exceptions import InputError, SentiscopeError
 from core.text.lexicon import VADER, read_lexicon
 from core.text.normalization import LINK
-from core.text.pos_tags import NAMES, detect_language
+from core.text.pos_tags import LANGUAGES, NAMES, detect_language, list_by_language
 from core.text.words import EMOJI
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LINK = re.compile(LINK, re.IGNORECASE)
-NEGATION = {
-    "en": "not no never nothing nobody none neither nor nowhere without hardly barely scarcely cannot cant dont doesnt "
-    "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt aint havent hasnt hadnt",
-    "de": "nicht nichts nie niemals niemand niemanden niemandem nirgends kein keine keinen keinem keiner keines ohne "
-    "weder kaum keinesfalls keineswegs",
-    "nl": "niet niets nooit niemand nergens geen zonder noch nauwelijks amper evenmin geenszins",
-}  # In English also every word that ends with n't
-CONTRAST = {
-    "en": "but however although though yet despite nevertheless nonetheless whereas unless unfortunately instead",
-    "de": "aber jedoch obwohl trotzdem dennoch sondern allerdings hingegen dagegen trotz leider doch",
-    "nl": "maar echter hoewel toch ondanks desondanks niettemin daarentegen helaas ofschoon",
-}
-INTENSIFIER = {
-    "en": "very really extremely so absolutely totally completely incredibly utterly highly truly super entirely "
-    "especially particularly deeply remarkably exceptionally insanely",
-    "de": "sehr wirklich extrem absolut total völlig unglaublich äußerst höchst besonders ganz echt richtig zutiefst",
-    "nl": "heel erg zeer echt enorm ontzettend extreem absoluut totaal volledig super bijzonder uiterst",
-}
-LANGUAGES = tuple(NEGATION)
-
 SIGNS = {
     "question": re.compile("[?？؟]"),
     "elongation": re.compile(r"([^\W\d_])\1\1", re.IGNORECASE),
@@ -45,8 +25,8 @@ SIGNS = {
 }  # searched outside of links, in any language
 _CASED = re.compile(r"(?<![\w@#$])[^\W\d_]{2,}(?!\w)")
 """Words that count if in capitals: no @names, #hashtags or $shares."""
-_TABLES = {"negation": NEGATION, "contrast": CONTRAST, "intensifier": INTENSIFIER}
-NAMED = tuple(_TABLES)  # tags by word list
+NAMED = ("negation", "contrast", "intensifier")  # tags by word list
+_TABLES = {name: list_by_language(name) for name in NAMED}
 
 
 def find_signs(texts: Sequence[str]) -> dict[str, np.ndarray]:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.models import paper_settings
 from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
-from core.models.paper_settings import Departure
+from core.paper_settings import DEPARTURES, Departure
 
 NDT = "NDT, arXiv 2603.20704"
 SENTIFORMER = "SentiFormer"
@@ -78,11 +77,11 @@ def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int 
     )
     tags = {"text.tagger": "auto"} if model.needs_tags else {}
     own = (
-        *(paper_settings.GATE if gate else ()),
-        *(paper_settings.WINDOW if window else ()),
-        *((paper_settings.RECENCY,) if model.position == "polarity-aware" and model.recency else ()),
-        *((paper_settings.TAGGER,) if tags else ()),
-        *paper_settings.SENTIFORMER,
+        *(DEPARTURES["gate"] if gate else ()),
+        *(DEPARTURES["window"] if window else ()),
+        *(DEPARTURES["recency"] if model.position == "polarity-aware" and model.recency else ()),
+        *(DEPARTURES["tagger"] if tags else ()),
+        *DEPARTURES["sentiformer"],
     )
     return Preset(model, "sentiformer", f"{SENTIFORMER}, {source}", line, {**SENTIFORMER_RECIPE, **tags}, own)
 
@@ -119,15 +118,15 @@ def _make_tweet(version: str, phase: int) -> Preset:
     inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
     line = f"{name}: {layers} layers, width {width}, {heads} heads; {inside}."
     source = f"{TWEET}, Table I, {version.upper()}, phase {phase}"
-    own = [paper_settings.V8_WIDTH] if version == "v8" else []
+    own = [*DEPARTURES["v8-width"]] if version == "v8" else []
     if ff_width == width and version != "v8":
-        own.append(paper_settings.HALVED._replace(instead=str(2 * width)))
+        own.append(DEPARTURES["halved"][0]._replace(instead=str(2 * width)))
     if version == "v5":
-        own.append(paper_settings.V5_ROWS)
+        own += DEPARTURES["v5-rows"]
     if released := _RELEASED_VOCABULARY.get(version):
-        said = paper_settings.RELEASED_VOCABULARY.paper.format(f"{released:,}")
-        own.append(paper_settings.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
-    return Preset(model, "7ess-xin", source, line, settings, (*paper_settings.TWEET, *own))
+        [each] = DEPARTURES["released-vocabulary"]
+        own.append(each._replace(paper=each.paper.format(f"{released:,}"), instead=str(released)))
+    return Preset(model, "7ess-xin", source, line, settings, (*DEPARTURES["tweet"], *own))
 
 
 _TWEET = {
@@ -150,8 +149,8 @@ def _make_lexical(line: str, **attention: Any) -> Preset:
         width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
     )
     lexicon = {"text.lexicon": "vader"} if model.needs_lexicon else {}
-    own = (*paper_settings.LEXICAL, *paper_settings.SIGMA) if lexicon else paper_settings.LEXICAL
-    own = (*own, paper_settings.HADAMARD) if model.attention.lexical == "hadamard" else own
+    own = (*DEPARTURES["lexical"], *DEPARTURES["sigma"]) if lexicon else DEPARTURES["lexical"]
+    own = (*own, *DEPARTURES["hadamard"]) if model.attention.lexical == "hadamard" else own
     return Preset(model, "lexical", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
 
 
@@ -168,9 +167,9 @@ INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attenti
 
 def _make_inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
     model = ModelConfig(head=HeadConfig(**head))
-    own = (*paper_settings.INCEPTIVE, *(paper_settings.CONVOLUTIONS if model.head.kernels else ()))
-    own = (*own, paper_settings.HEADS) if model.head.attention_heads else own
-    own = (*own, paper_settings.NO_HEAD_DROPOUT) if model.head.linear else own
+    own = (*DEPARTURES["inceptive"], *(DEPARTURES["convolutions"] if model.head.kernels else ()))
+    own = (*own, *DEPARTURES["heads"]) if model.head.attention_heads else own
+    own = (*own, *DEPARTURES["no-head-dropout"]) if model.head.linear else own
     return Preset(model, "inceptive", f"{INCEPTIVE}, {source}", line, INCEPTIVE_RECIPE, own)
 
 
@@ -182,14 +181,14 @@ PRESETS: dict[str, Preset] = {
         "ndt",
         f"{NDT}, section IV-A2 (Vanilla)",
         "Plain transformer encoder: LayerNorm, ReLU 256, four heads.",
-        departures=paper_settings.NDT,
+        departures=DEPARTURES["ndt"],
     ),
     "vanilla-swiglu": Preset(
         _make_ndt_config(AttentionConfig()),
         "ndt",
         "control, not in the paper",
         "Plain attention in the body of NDT (RMSNorm, SwiGLU 384): separates attention from feed-forward.",
-        departures=paper_settings.NDT,
+        departures=DEPARTURES["ndt"],
     ),
     "differential": Preset(
         _make_ndt_config(
@@ -198,14 +197,14 @@ PRESETS: dict[str, Preset] = {
         "ndt",
         "Differential Transformer, arXiv 2410.05258, as baseline of NDT; bidirectional",
         "Two maps, the second subtracted with a learned lambda; per-head norm.",
-        departures=paper_settings.DIFFERENTIAL,
+        departures=DEPARTURES["differential"],
     ),
     "differential-v2": Preset(
         _make_ndt_config(AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential-v2")),
         "ndt",
         "Differential Transformer V2 (official repository); bidirectional",
         "Two maps, lambda a sigmoid of the token, one per head; no per-head norm.",
-        departures=paper_settings.DIFFERENTIAL,
+        departures=DEPARTURES["differential"],
     ),
     **{
         f"ndt-{constraint}-n{n}": Preset(
@@ -215,7 +214,7 @@ PRESETS: dict[str, Preset] = {
             "ndt",
             f"{NDT}, eqs. 2-7, {between.plain}, N={n}",
             f"Adds {n - 1} attention map{'s' * (n > 2)}, each weighted by a lambda in {between.plain}.",
-            departures=paper_settings.ADDITIVE,
+            departures=DEPARTURES["additive"],
         )
         for constraint, between in LAMBDA_RANGES.items()
         for n in (2, 3, 4)
@@ -279,7 +278,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, section V (BiLSTM, 2 layers of 256); its dropout is not stated",
         "Two layers read the words one after the other in both directions; the last state of each answers.",
         {"training.lr": 1e-3},
-        paper_settings.BASELINE_TRAINING,
+        DEPARTURES["baseline-training"],
     ),
     "cnn": Preset(
         ModelConfig(family="cnn", width=300, head=HeadConfig(kernels="3,4,5", channels=100), dropout=0.5),
@@ -287,7 +286,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, Table I (CNN, widths 3, 4, 5); Kim (2014)",
         "Looks for patterns of three to five words, wherever they stand.",
         {"training.lr": 1e-3},
-        (*paper_settings.BASELINE_TRAINING, paper_settings.FILTERS),
+        (*DEPARTURES["baseline-training"], *DEPARTURES["filters"]),
     ),
     "tfidf-logreg": Preset(
         ModelConfig(family="tfidf-logreg"),
@@ -333,7 +332,7 @@ PRESETS: dict[str, Preset] = {
         "Devlin et al. (2019), section 4.1 and A.3: fine-tuning; any encoder of the BERT family",
         "An encoder that others have trained on much text, fine-tuned: --set model.backbone=NAME.",
         PRETRAINED_RECIPE,
-        paper_settings.PRETRAINED,
+        DEPARTURES["pretrained"],
     ),
 }
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from core.atomic import make_folder, write_text
 from core.exceptions import Cancelled, InputError, NotAvailable, SentiscopeError
 from core.lazy_imports import numpy as np
-from core.models.paper_settings import FINE_TUNINGS
+from core.paper_settings import FINE_TUNINGS
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

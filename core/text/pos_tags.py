@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import importlib.metadata
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -22,8 +23,20 @@ TAGS = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT"
 other word (interjections, foreign words, symbols, links). Id 0: not tagged."""
 UNTAGGED = 0
 
-MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
-NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
+LANGUAGES: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("languages.json").read_text(encoding="utf-8")
+)
+"""Code → name; model of the tagger, and its tags up to their first bracket (BNC C5, STTS, CGN) by universal tag; words:
+function words are frequent, and rare in the other two and their neighbours (French, Spanish, Swedish …); stop words
+carry no polarity of their own; in English also every word that ends with n't is a negation."""
+
+
+def list_by_language(what: str) -> dict[str, str]:
+    """Return code → one fact on each language, such as its `name` or its words of one kind, with blanks between."""
+    return {code: each[what] for code, each in LANGUAGES.items()}
+
+
+MODELS, NAMES, FUNCTION_WORDS, STOP_WORDS = map(list_by_language, ("model", "name", "function", "stop"))
 SCHEME = 2  # Version of the tags; raise it when the same words get other tags
 LONGEST = 40  # Characters that are read from the end of a word; the time grows with their cube
 ENDS = frozenset(".!?…")
@@ -33,51 +46,9 @@ _MARKS = frozenset((URL_MARK, USER_MARK, LONG_MARK, CAPITALS_MARK))
 # The tagger learned "did" and "n't", "it" and "'s" as two words each; here they are one, with the tag of the first.
 _CONTRACTION = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll))\Z", re.IGNORECASE)
 
-# By tag up to its first bracket: BNC C5 (English), STTS (German), CGN (Dutch).
-_ENGLISH = {
-    "NOUN": "NN NN0 NN1 NN2 NP0",
-    "VERB": "VBB VBD VBG VBI VBN VBZ VDB VDD VDG VDI VDN VDZ VHB VHD VHG VHI VHN VHZ VM0 VVB VVD VVG VVI VVN VVZ",
-    "ADJ": "AJ0 AJC AJS ORD",
-    "ADV": "AV0 AVQ XX0",
-    "PRON": "DPS PNI PNP PNQ",
-    "DET": "AT0 DT0 DTQ EX0",
-    "ADP": "IN PRF PRP",
-    "NUM": "CRD",
-    "CONJ": "CJC CJS CJT",
-    "PRT": "AVP POS TO0",
-    "PUNCT": "PUL PUN PUQ PUR",
-    "X": "!!! ITJ UNC ZZ0 UNKNOWN",
-}
-_GERMAN = {
-    "NOUN": "NE NN NNA NNI",
-    "VERB": "VA VM VV",
-    "ADJ": "ADJ",
-    "ADV": "ADV PROAV PWAV",
-    "PRON": "PDS PIS PPER PPOSAT PPOSS PRELS PRF PWS",
-    "DET": "ART PDAT PIAT PRELAT PWAT",
-    "ADP": "APPO APPR APPRART APZR",
-    "NUM": "CARD",
-    "CONJ": "KOKOM KON KOUI KOUS",
-    "PRT": "PTKA PTKANT PTKNEG PTKVZ PTKZU",
-    "PUNCT": "$ $, $.",
-    "X": "FM ITJ TRUNC XY UNKNOWN",
-}
-_DUTCH = {
-    "NOUN": "N",
-    "VERB": "WW",
-    "ADJ": "ADJ",
-    "ADV": "BW",
-    "PRON": "VNW",
-    "DET": "LID",
-    "ADP": "VZ",
-    "NUM": "TW",
-    "CONJ": "VG",
-    "PUNCT": "LET",
-    "X": "SPEC TSW UNKNOWN",
-}
 UNIVERSAL = {
-    language: {own: TAGS.index(tag) + 1 for tag, owns in table.items() for own in owns.split()}
-    for language, table in (("en", _ENGLISH), ("de", _GERMAN), ("nl", _DUTCH))
+    language: {own: TAGS.index(tag) + 1 for tag, owns in each["tags"].items() for own in owns.split()}
+    for language, each in LANGUAGES.items()
 }  # By language, from the tagger's tag to an id
 _PUNCT, _X = TAGS.index("PUNCT") + 1, TAGS.index("X") + 1
 
@@ -128,25 +99,6 @@ def _load_hanta(language: str) -> Any:
 
 SAMPLE = 2000  # Texts that are read to detect the language, evenly spread
 LEAST = 0.08  # Lowest share of a language's function words in texts of that language
-
-# Frequent words that are rare in the other two and in their neighbours (French, Spanish, Swedish …).
-FUNCTION_WORDS = {
-    "en": "the and of to is that it for you with this are not have but they from i'm it's my what there which would",
-    "de": "der die das und ist nicht ich zu ein eine mit auf für den dem sich auch es wie noch aber wir sie im hat",
-    "nl": "het een van ik niet dat op zijn voor maar ook je wel aan bij nog uit deze heeft wordt naar hij dit wat zo",
-}
-
-# Words that carry no polarity of their own; negations, contrasts (but) and intensifiers (too, very) are none of them.
-STOP_WORDS = {
-    "en": "a an the this that these those i me my we us our you your he him his she her it its they them their who "
-    "whose which what and or if as of at by for with about into to from in on is am are was were be been "
-    "being have has had do does did will would shall should can could may might must there here it's i'm",
-    "de": "der die das den dem des ein eine einen einem einer und oder ist sind war waren sein hat haben hatte wird "
-    "werden ich du er sie es wir ihr mich mir sich mein sein ihr zu in im an am auf aus bei mit von vom für "
-    "als dass da",
-    "nl": "de het een en of is zijn was waren heeft hebben had wordt worden ik je jij u hij zij ze wij we mijn zijn "
-    "haar hun dit dat die deze te in op aan bij met van voor uit om als er",
-}
 
 
 def find_content_words(words: Sequence[str]) -> list[bool]:

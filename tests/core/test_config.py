@@ -4,7 +4,7 @@ import pytest
 
 from core.config import SETTINGS, compose, find_missing_inputs, flatten_config, from_dict, parse_settings, to_dict
 from core.exceptions import ConfigError
-from core.models.paper_settings import FINE_TUNINGS, PRESET
+from core.paper_settings import FINE_TUNINGS, PRESET
 from core.recipes import apply_recipe
 from core.runs.configuration import configure
 

@@ -68,84 +68,6 @@ class PublishedLayout:
         return f"{files}; {form[self.form]}{columns}; {self.encoding.upper()}"
 
 
-def _make_zhang(name: str, labels: dict[str, str], rows: dict[str, int]) -> PublishedLayout:
-    return PublishedLayout(
-        where=f"https://s3.amazonaws.com/fast-ai-nlp/yelp_review_{name}_csv.tgz",
-        files={"train": ("train.csv",), "test": ("test.csv",)},
-        form="comma",
-        labels=labels,
-        columns=("class", "text"),
-        text="text",
-        label="class",
-        escaped=True,
-        rows=rows,
-        checked="layout and sizes as in the readme of the archive, not checked against its files",
-    )
-
-
-PUBLISHED: dict[str, PublishedLayout] = {
-    "yelp-5": _make_zhang(
-        "full",
-        {str(stars): f"{stars} star{'s' if stars > 1 else ''}" for stars in range(1, 6)},
-        {"train": 650_000, "test": 50_000},
-    ),
-    "yelp-polarity": _make_zhang("polarity", {"1": "negative", "2": "positive"}, {"train": 560_000, "test": 38_000}),
-    "tweeteval_irony": PublishedLayout(
-        where="https://github.com/cardiffnlp/tweeteval, folder datasets/irony",
-        files={
-            split: (f"{file}_text.txt", f"{file}_labels.txt")
-            for split, file in (("train", "train"), ("validation", "val"), ("test", "test"))
-        },
-        form="lines",
-        labels={"0": "non_irony", "1": "irony"},
-        rows={"train": 2_862, "validation": 955, "test": 784},
-        checked="file names, labels and sizes as in a stored copy of the repository; the whole was not loaded",
-    ),
-    "us_airline": PublishedLayout(
-        where="https://www.kaggle.com/datasets/crowdflower/twitter-airline-sentiment",
-        files={"all": ("Tweets.csv",)},
-        form="comma",
-        labels={"negative": "negative", "neutral": "neutral", "positive": "positive"},
-        columns=("airline_sentiment", "text"),
-        header=True,
-        text="text",
-        label="airline_sentiment",
-        kept=("airline", "airline_sentiment_confidence", "negativereason"),
-        rows={"all": 14_640},
-        checked="columns as in a stored copy of others; not checked against the published file",
-    ),
-    "korean_hate_speech": PublishedLayout(
-        where="https://github.com/kocohub/korean-hate-speech",
-        files={"train": ("labeled/train.tsv",), "validation": ("labeled/dev.tsv",)},
-        form="tab",
-        labels={"hate": "hate", "offensive": "offensive", "none": "none"},
-        columns=("comments", "hate"),
-        header=True,
-        text="comments",
-        label="hate",
-        kept=("contain_gender_bias", "bias"),
-        rows={"train": 7_896, "validation": 471},
-        checked="file names and columns as in a stored copy of the repository; the whole was not loaded",
-    ),
-    "sentiment140": PublishedLayout(
-        where="https://www.kaggle.com/datasets/kazanova/sentiment140 (training file), http://help.sentiment140.com",
-        files={"train": ("training.1600000.processed.noemoticon.csv",), "test": ("testdata.manual.2009.06.14.csv",)},
-        form="comma",
-        labels={"0": "negative", "2": "neutral", "4": "positive"},
-        columns=("target", "id", "date", "query", "user", "text"),
-        text="text",
-        label="target",
-        kept=("query",),
-        encoding="latin-1",
-        rows={"train": 1_600_000, "test": 498},
-        optional=("test",),
-        checked="columns as in a sample of 10\u202f000 rows in this layout; the whole file was not loaded",
-    ),
-}  # Name of a data set → its published layout, if that is not a folder of splits
-
-PARQUET_BRANCH = "refs/convert/parquet"  # The branch with the hub's own Parquet copy, as CONFIG/SPLIT/0000.parquet
-
-
 @dataclass(frozen=True)
 class Hub:
     """The location of a data set's Parquet files on the Hugging Face hub."""
@@ -180,16 +102,12 @@ class DataSource:
     reported: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Paper (`core.models.presets.Preset.paper`) → further settings with which it reports results on this data set."""
     note: str = ""
+    published: PublishedLayout | None = None  # The layout in which its authors give it out, if not a folder of splits
 
     @property
     def classes(self) -> tuple[str, ...]:
         """Return the class names of a named data set, in label order."""
         return tuple(dict.fromkeys(self.labels.values()))
-
-    @property
-    def published(self) -> PublishedLayout | None:
-        """Return the published file layout of the data set, if it is known."""
-        return PUBLISHED.get(self.name)
 
     @property
     def checked(self) -> str:

@@ -9,7 +9,6 @@ from core.data import stream
 from core.data.config import DataConfig
 from core.data.load import load_dataset
 from core.data.sources import SOURCES, check_availability
-from core.data.sources.source import PUBLISHED
 from core.data.stream import read_published, stream_rows
 from core.exceptions import DataError, NotAvailable
 
@@ -192,11 +191,11 @@ def test_every_published_layout_loads(name, tmp_path, monkeypatch):
     assert first is None or data.splits["test"]["text"][0] == first
     assert check_availability(SOURCES[name]).state == "found, as published"
     assert any("are published" in note for note in data.notes)  # the tiny file is incomplete
-    assert PUBLISHED[name].checked in data.source
+    assert SOURCES[name].published.checked in data.source
 
 
 def read_published_folder(folder, name):
-    return read_published(folder, PUBLISHED[name])
+    return read_published(folder, SOURCES[name].published)
 
 
 def test_published_columns_are_kept_without_authors_and_missing_files_named(tmp_path, monkeypatch):
@@ -252,7 +251,7 @@ def test_unmatched_quotes_and_blank_texts_are_reported_and_byte_order_marks_remo
         read_published_folder(tmp_path, "korean_hate_speech")
     yelp(tmp_path, 2)
     table(tmp_path / "train.csv", [(1, "good"), (2, " "), (2, "")])
-    splits, notes = read_published(tmp_path, PUBLISHED["yelp-polarity"])
+    splits, notes = read_published(tmp_path, SOURCES["yelp-polarity"].published)
     assert len(splits["train"]) == 1
     assert notes[:2] == [
         "train: 2 rows without a text left out",

@@ -233,7 +233,7 @@ def test_word_lists_cover_every_tag_and_language():
         for language in linguistic_tags.LANGUAGES:
             found = linguistic_tags.match_words(name, linguistic_tags.collect_words(["", "und", "the"]), language)
             np.testing.assert_array_equal(found, [False, False, False])
-    for listed in (linguistic_tags.NEGATION, linguistic_tags.CONTRAST, linguistic_tags.INTENSIFIER):
+    for listed in map(linguistic_tags.list_by_language, linguistic_tags.NAMED):
         assert set(listed) == set(linguistic_tags.LANGUAGES)
         for words in listed.values():
             assert all(linguistic_tags.collect_words([word]) == [{word}] for word in words.split())

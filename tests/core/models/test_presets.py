@@ -13,8 +13,8 @@ from core.cli import app
 from core.config import compose, flatten_config
 from core.exceptions import ConfigError, InputError
 from core.models.builder import build_model
-from core.models.paper_settings import FINE_TUNINGS
 from core.models.presets import PAPERS, PRESETS
+from core.paper_settings import FINE_TUNINGS
 from core.recipes import FOR_ALL, RECIPES, apply_recipe
 from core.runs import backbones
 from core.runs.configuration import configure
