@@ -19,7 +19,7 @@ from core.exceptions import InputError, NotAvailable
 from core.formatting import format_csv
 from core.interpret.model_edits import UNCHANGED
 from core.runs.store import RunStore
-from dashboard.figures.drawing import Drawing, add_title, write_fragment
+from dashboard.figures.drawing import Drawing, add_title, read_asset, write_fragment
 from dashboard.figures.figure import EDIT, Figure, Source
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.theme import Look
@@ -31,25 +31,6 @@ _SHARED = (
     f'<script src="{PLOTLY}" onerror="document.body.append('
     f"'This figure needs {PLOTLY} in the same folder.')\"></script>"
 )
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · {run}</title>
-<style>
-body {{ margin: 0; background: {paper}; color: {ink}; font: 17px/1.5 "Source Sans 3", Helvetica, Arial, sans-serif; }}
-h1, figure {{ max-width: 72rem; margin: 0 auto; padding: 0 1.5rem; }}
-h1 {{ font: 600 1.5rem/1.3 "Source Serif 4", Georgia, serif; margin: 1.5rem auto .6rem; }}
-h1 small, figcaption {{ font: 1rem/1.5 "Source Sans 3", Helvetica, Arial, sans-serif; color: {muted}; }}
-h1 small {{ margin-left: .5rem; }}
-figcaption {{ max-width: 46rem; margin-top: .8rem; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th {{ color: {muted}; font-weight: 400; }}
-th, td {{ padding: .3rem 1.5rem .3rem 0; border-bottom: 1px solid {grid}; vertical-align: top; }}
-</style></head><body>
-<h1>{title} <small>{note}</small></h1>
-<figure aria-label="{alt}">{drawing}
-<figcaption>{reading}<br>{how}</figcaption>
-</figure></body></html>
-"""
 
 
 def figures(
@@ -208,4 +189,6 @@ def build_page(figure: ExportedFigure, run: str, look: Look, *, alone: bool) -> 
     words = {"title": title, "note": figure.note, "reading": reading, "how": how, "run": run}
     words["alt"] = own.write_alt_text(shape, figure.note, reading)
     colors = {name: getattr(look.tokens, name) for name in ("paper", "ink", "muted", "grid")}
-    return _PAGE.format(**{key: escape(value) for key, value in words.items()}, **colors, drawing=drawn)
+    return read_asset("figure.html").format(
+        **{key: escape(value) for key, value in words.items()}, **colors, drawing=drawn
+    )

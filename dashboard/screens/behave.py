@@ -24,6 +24,7 @@ from dashboard import access, selection, state
 from dashboard.data import data
 from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
+from dashboard.figures.drawing import read_asset
 from dashboard.figures.figure import Source
 from dashboard.widgets.export import Tables, show_export_bar
 from dashboard.widgets.figure import (
@@ -242,20 +243,6 @@ BESIDE = 3
 BAGS = ("tfidf-logreg", "lexicon")
 """Presets that are compared by default, if they have runs on the same data."""
 _KEPT = re.compile(r"[0-9a-f]{64}/[\w.-]{1,100}")
-FORMAT = """A YAML file, or a table with the columns `text`, `test`, `capability` and `expected` or `group`.
-
-```yaml
-name: my suite
-tests:
-  - name: plain praise
-    capability: vocabulary
-    kind: minimum             # invariance, direction
-    expected: positive
-    texts: ["The {thing} was {good}."]
-    slots:
-      thing: [film, soup]
-      good: [excellent, superb]
-```"""
 
 
 def list_unclear_classes(record: RunRecord) -> list[str]:
@@ -303,7 +290,7 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
         with st.popover("Your own suite", icon=":material/upload_file:"):
             most = f"YAML or a table, at most {LARGEST // 1024**2} MB"
             st.file_uploader(most, type=KINDS, max_upload_size=2, key=state.SUITE_FILE, on_change=_store_suite)
-            st.markdown(FORMAT)
+            st.markdown(read_asset("suite_format.md"))
         if state.get_param(state.SUITE):
             st.button("Use the built-in suite", key="our-suite", on_click=state.set_param, args=(state.SUITE, ""))
     if refused := state.pop_value(state.SUITE_PROBLEM):
