@@ -34,6 +34,7 @@ from core.data.sources.builtin.corpus_files import (
     read_fillers,
     read_frames,
     read_nouns,
+    read_rows,
     read_words,
 )
 
@@ -214,26 +215,8 @@ def _compute_score(frame: Frame, sign: int, chosen: dict[int, PolarWord]) -> int
 
 SEED = "built-in corpus 2"
 ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}  # Rows with an opinion; a quarter as many with score 0 are added
-SHARES = {
-    "plain": 54,
-    "intensifier": 6,
-    "diminisher": 5,
-    "negation": 8,
-    "long-range negation": 5,
-    "double negation": 5,
-    "contrast": 8,
-    "concession": 7,
-    "verdict": 5,
-    "reported opinion": 6,
-    "then and now": 5,
-    "comparative": 6,
-    "conditional": 5,
-    "unmet expectation": 4,
-    "question": 4,
-    "irony": 9,
-    "aspect switch": 4,
-    "stacked": 3,
-}  # Phenomenon → its weight among the rows with an opinion, the same in every split
+SHARES = {row["phenomenon"]: int(row["weight"]) for row in read_rows("shares.tsv")}
+"""Phenomenon → its weight among the rows with an opinion, the same in every split."""
 NEUTRAL_SHARES = {MIXED: 1, LUKEWARM: 1, FACT: 1}
 NEW_FRAME_SHARE = 0.45  # Share of test rows with frames that training never uses
 UNSEEN_SHARE = 0.15  # Share of test rows with a polar word that never occurs in training
