@@ -50,57 +50,27 @@ VERBS: dict[str, str] = {
     "efficiency": "speed:efficiency",
     "dashboard": "machine:dashboard",
     "doctor": "machine:doctor",
-    "backbones list": "models:backbones_list",
-    "backbones check": "models:backbones_check",
-    "backbones convert": "models:backbones_convert",
-    "codes list": "codes:codes_list",
-    "codes add": "codes:codes_add",
-    "codes edit": "codes:codes_edit",
-    "codes rm": "codes:codes_remove",
-    "codes code": "codes:codes_code",
-    "codes note": "codes:codes_note",
-    "codes merge": "codes:codes_merge",
-    "codes split": "codes:codes_split",
-    "codes draw": "codes:codes_draw",
-    "codes rates": "codes:codes_rates",
-    "codes kappa": "codes:codes_kappa",
-    "codes export": "codes:codes_export",
-    "codes import": "codes:codes_import",
-    "codes undo": "codes:codes_undo",
-    "counter-examples list": "data:counter_examples_list",
-    "counter-examples keep": "data:counter_examples_keep",
-    "counter-examples rm": "data:counter_examples_remove",
-    "counter-examples export": "data:counter_examples_export",
-    "data list": "data:data_list",
-    "data card": "data:data_card",
-    "data check": "data:data_check",
-    "runs list": "runs:runs_list",
-    "runs show": "runs:runs_show",
-    "runs measure": "runs:runs_measure",
-    "runs cancel": "runs:runs_cancel",
-    "runs export": "runs:runs_export",
-    "runs import": "runs:runs_import",
-    "runs rm": "runs:runs_remove",
-    "talks list": "exhibits:talks_list",
-    "talks show": "exhibits:talks_show",
-    "talks add": "exhibits:talks_add",
-    "talks rm": "exhibits:talks_remove",
-    "sweeps list": "runs:sweeps_list",
-    "sweeps show": "runs:sweeps_show",
-    "sweeps cancel": "runs:sweeps_cancel",
-    "sweeps rm": "runs:sweeps_remove",
 }
-"""Command → module of `core.api` and function."""
-GROUPS = {
-    "backbones": "Pretrained encoders on this machine",
-    "codes": "Codes of sentences",
-    "counter-examples": "Sentences that a model gets wrong",
-    "data": "Data sets",
-    "runs": "Runs",
-    "talks": "Talks",
-    "sweeps": "Sweeps",
+"""Command of one word → module of `core.api` and function."""
+NOUNS = {
+    "backbones": ("Pretrained encoders on this machine", "models", "list check convert"),
+    "codes": (
+        "Codes of sentences",
+        "codes",
+        "list add edit rm code note merge split draw rates kappa export import undo",
+    ),
+    "counter-examples": ("Sentences that a model gets wrong", "data", "list keep rm export"),
+    "data": ("Data sets", "data", "list card check"),
+    "runs": ("Runs", "runs", "list show measure cancel export import rm"),
+    "talks": ("Talks", "exhibits", "list show add rm"),
+    "sweeps": ("Sweeps", "runs", "list show cancel rm"),
 }
-"""Noun of the commands that have one → title."""
+"""Noun of the commands of two words → title, module, and verbs: `codes rm` is the function `codes_remove`."""
+VERBS |= {
+    f"{noun} {verb}": f"{module}:{noun.replace('-', '_')}_{'remove' if verb == 'rm' else verb}"
+    for noun, (_, module, verbs) in NOUNS.items()
+    for verb in verbs.split()
+}
 PYTHON = {
     "attribution": ("lambdas", "methods", "parts"),
     "exhibits": ("figure",),

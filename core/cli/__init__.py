@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 import typer
 from typer.core import TyperCommand
 
-from core.api import GROUPS, VERBS, load_verb
+from core.api import NOUNS, VERBS, load_verb
 from core.api.options import NamedRun, CliArgument
 from core.api.printing import err, say, show_tree, make_listener
 from core.api.printing import SweepProgress, TrainingProgress
@@ -223,7 +223,7 @@ def generate_app() -> typer.Typer:
         noun, _, name = command.rpartition(" ")
         if noun and noun not in groups:
             verbs = ", ".join(each.removeprefix(f"{noun} ") for each in VERBS if each.startswith(f"{noun} "))
-            groups[noun] = typer.Typer(no_args_is_help=True, help=f"{GROUPS[noun]}: {verbs}.")
+            groups[noun] = typer.Typer(no_args_is_help=True, help=f"{NOUNS[noun][0]}: {verbs}.")
         (groups[noun] if noun else app).command(name, cls=Command)(generate_command(command))
     for noun in sorted(groups):
         app.add_typer(groups[noun], name=noun)
