@@ -46,11 +46,8 @@ def test_shared_fixtures_use_a_folder_of_the_session(machine, of_the_module):
         assert folder.is_relative_to(machine.parent) and not folder.is_relative_to(machine)
 
 
-def test_tags_are_those_of_this_code():
+def test_tags_are_those_of_this_code_and_streamlit_has_only_the_project_settings():
     assert tag_texts(Tagger("en"), [WORDS]) == [bytes(Tagger("en").tag(WORDS))] != [bytes(WRONG)]
-
-
-def test_streamlit_has_only_the_project_settings():
     assert st.get_option("server.port") == 8501
 
 

@@ -9,7 +9,7 @@ from core.recipes import apply_recipe
 from core.runs.configuration import configure
 
 
-def test_typed_settings_get_their_type_and_survive_json():
+def test_typed_settings_survive_json_and_only_new_runs_merge_look_alikes():
     typed = {"training.epochs": "3", "training.lr": "1e-3", "model.attention.row_norm": "yes", "data.name": "a b.csv"}
     config = compose("ndt-01-n3", typed)
     assert (config.training.epochs, config.training.lr, config.data.name) == (3, 1e-3, "a b.csv")
@@ -17,10 +17,12 @@ def test_typed_settings_get_their_type_and_survive_json():
     config = compose("differential", {"model.attention.lambda_per_head": True})
     assert from_dict(json.loads(json.dumps(to_dict(config)))) == config
     assert parse_settings(["data.name=a=b.csv", " training.lr = 1 "]) == {"data.name": "a=b.csv", "training.lr": "1"}
+    tree = to_dict(compose("vanilla"))
+    assert tree["text"].pop("lookalikes") == 1 and from_dict(tree).text.lookalikes == 0
 
 
 @pytest.mark.slow
-def test_missing_settings_in_records_get_their_default():
+def test_missing_settings_get_their_default_and_backbones_keep_look_alikes():
     for name in [name for name in SETTINGS if name != "text.lookalikes"]:
         tree = to_dict(compose("vanilla"))
         *groups, last = name.split(".")
@@ -29,11 +31,14 @@ def test_missing_settings_in_records_get_their_default():
             node = node[group]
         del node[last]
         assert from_dict(tree) == compose("vanilla"), name
-
-
-def test_only_new_runs_merge_look_alikes():
-    tree = to_dict(compose("vanilla"))
-    assert tree["text"].pop("lookalikes") == 1 and from_dict(tree).text.lookalikes == 0
+    for name in FINE_TUNINGS:
+        assert compose(PRESET, apply_recipe(name, PRESET).settings).text.lookalikes == 0, name
+    tree = to_dict(compose("ndt-pm1-n2"))
+    for name in SETTINGS:
+        value = tree
+        for part in name.split("."):
+            value = value[part]
+        assert to_dict(compose("ndt-pm1-n2", {name: value})) == tree
 
 
 @pytest.mark.parametrize(
@@ -50,12 +55,6 @@ def test_only_new_runs_merge_look_alikes():
 )
 def test_look_alikes_are_kept_for_models_as_released(preset, settings, version):
     assert compose(preset, settings).text.lookalikes == version
-
-
-@pytest.mark.slow
-def test_recipes_for_backbones_keep_look_alikes():
-    for name in FINE_TUNINGS:
-        assert compose(PRESET, apply_recipe(name, PRESET).settings).text.lookalikes == 0, name
 
 
 REFUSED = {
@@ -102,16 +101,6 @@ def test_device_names_are_checked_by_their_form(device):
     assert compose("vanilla", {"training.device": device}).training.device == device
 
 
-@pytest.mark.slow
-def test_every_setting_can_be_set_to_its_own_value():
-    tree = to_dict(compose("ndt-pm1-n2"))
-    for name in SETTINGS:
-        value = tree
-        for part in name.split("."):
-            value = value[part]
-        assert to_dict(compose("ndt-pm1-n2", {name: value})) == tree
-
-
 GATES = {"model.attention.gate": True, "model.attention.lexicon_gate": True}
 ACROSS = {
     "sentiformer": ({"text.tagger": "none"}, "model.position=polarity-aware", "choose text.tagger=auto"),
@@ -144,7 +133,7 @@ def test_portions_are_refused_for_new_runs_with_batch_normalization():
     assert from_dict(recorded).training.portions == 4
 
 
-def test_several_lexicons_are_counted():
+def test_several_lexicons_are_counted_and_flattened_settings_complete():
     two = {"text.lexicon": "vader,my.csv", "model.attention.lexical": "add"}
     with pytest.raises(ConfigError, match=r"model\.attention\.lexicons=1: text\.lexicon names 2; choose 2"):
         compose("vanilla", {**two, "model.attention.lexicons": 1})
@@ -158,9 +147,6 @@ def test_several_lexicons_are_counted():
     assert config.model.needs_lexicon and config.text.lexicon == "vader"
     config = compose("vanilla", {"model.position": "polarity-aware", "model.pos_tags": "no"})
     assert not config.model.needs_tags and config.text.tagger == "none"
-
-
-def test_flattened_settings_include_every_setting():
     values = flatten_config(compose("sentiformer"))
     assert list(values) == list(SETTINGS) and (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
 
@@ -209,12 +195,9 @@ def test_inputs_of_model_parts_are_added_unless_set(preset, settings, expected):
     assert find_missing_inputs(preset, settings) == expected
 
 
-def test_inputs_of_impossible_models_are_refused():
+def test_impossible_inputs_and_penalties_of_long_texts_with_a_window_are_refused():
     with pytest.raises(ConfigError, match="choose gate=true"):
         find_missing_inputs("vanilla", {"model.attention.lexicon_gate": "yes"})
-
-
-def test_the_diversity_penalty_is_refused_for_long_texts_with_a_window():
     settings = {"training.diversity": 0.1, "model.attention.window": 64}
     settings |= {"model.attention.mixing": "additive", "model.attention.components": 2}
     assert compose("vanilla", {**settings, "text.max_length": 1024}).training.diversity == 0.1

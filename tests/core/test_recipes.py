@@ -10,7 +10,7 @@ from core.runs.configuration import configure
 STRONG = RECIPES["strong"].settings
 
 
-def test_recipes_override_data_and_preset_but_not_the_user():
+def test_recipes_override_data_and_preset_but_user_settings_decide_which_fit():
     found = apply_recipe("strong", "vanilla", {"training.lr": 3e-4}, {"text.min_freq": 5, "text.normaliser": "tweet"})
     values = flatten_config(compose("vanilla", found.settings, {"text.min_freq": 5, "text.normaliser": "tweet"}))
     assert {name: values[name] for name in STRONG} == {**STRONG, "training.lr": 3e-4}
@@ -18,6 +18,13 @@ def test_recipes_override_data_and_preset_but_not_the_user():
     assert apply_recipe("", "vanilla", {"training.lr": 1}) == ("", {"training.lr": 1}, {})
     config = configure("built-in", "vanilla", {"training.epochs": 1}, recipe="strong")
     assert config.model.ngram_buckets == 20_000 and config.training.epochs == 1
+    found = apply_recipe("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
+    assert list(found.left_out) == ["model.ngram_buckets"]
+    assert compose("vanilla", found.settings).training.teacher == ""
+    with pytest.raises(ConfigError, match=r"unknown recipe 'stronger' \(did you mean 'strong'\?\)"):
+        apply_recipe("stronger", "vanilla")
+    with pytest.raises(ConfigError, match="unknown model preset"):
+        apply_recipe("strong", "vanila")
 
 
 @pytest.mark.parametrize("preset", STRUCTURES)
@@ -35,13 +42,3 @@ def test_presets_report_unsupported_settings_of_a_recipe(preset):
         assert list(found.left_out) == ["model.ngram_buckets", "training.vectors"]
     else:
         assert list(found.left_out) == ([] if model.family == "encoder" else ["model.ngram_buckets"])
-
-
-def test_user_settings_decide_which_recipe_settings_fit():
-    found = apply_recipe("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
-    assert list(found.left_out) == ["model.ngram_buckets"]
-    assert compose("vanilla", found.settings).training.teacher == ""
-    with pytest.raises(ConfigError, match=r"unknown recipe 'stronger' \(did you mean 'strong'\?\)"):
-        apply_recipe("stronger", "vanilla")
-    with pytest.raises(ConfigError, match="unknown model preset"):
-        apply_recipe("strong", "vanila")

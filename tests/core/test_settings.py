@@ -15,7 +15,7 @@ from core.training.config import TrainingConfig
 from core.training.device import choose_device
 
 
-def test_settings_have_choices_of_their_type_and_complete_sentences():
+def test_settings_have_choices_complete_sentences_and_dotted_names_in_groups():
     assert SETTINGS["training.schedule"].choices == ("cosine", "linear", "constant")
     assert SETTINGS["model.attention.row_norm"].choices == ("true", "false") and SETTINGS["training.lr"].choices == ()
     for name, declaration in SETTINGS.items():
@@ -23,6 +23,11 @@ def test_settings_have_choices_of_their_type_and_complete_sentences():
         assert not declaration.help or declaration.help.endswith("."), name
         assert declaration.group in ("", *GROUPS), name
         assert declaration.within is None or declaration.default in declaration.within, name
+    found = {each.name: each for each in collect_settings(Kitchen)}
+    assert list(found) == ["oven.heat", "oven.fan", "oven.speed", "oven.light", "chairs"]
+    assert (found["oven.speed"].label, found["chairs"].label) == ("speed of the fan", "chairs")
+    assert (found["oven.fan"].choices, found["oven.fan"].help) == (("true", "false"), "Blows.")
+    assert found["chairs"].default == 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,22 +48,19 @@ class Kitchen:
     chairs: int = setting(4)
 
 
-def test_settings_of_nested_groups_have_dotted_names_and_labels():
-    found = {each.name: each for each in collect_settings(Kitchen)}
-    assert list(found) == ["oven.heat", "oven.fan", "oven.speed", "oven.light", "chairs"]
-    assert (found["oven.speed"].label, found["chairs"].label) == ("speed of the fan", "chairs")
-    assert (found["oven.fan"].choices, found["oven.fan"].help) == (("true", "false"), "Blows.")
-    assert found["chairs"].default == 4
-
-
 @pytest.mark.parametrize("heat", [49, 301, math.nan])
 def test_numbers_outside_their_range_are_refused_with_the_range(heat):
     check_raises(ConfigError, rf"kitchen\.oven\.heat={heat}: 50 to 300", Oven, heat=heat)
 
 
-def test_settings_without_effect_are_refused_with_the_reason():
+def test_settings_without_effect_are_refused_with_reasons_in_complete_sentences():
     check_raises(ConfigError, r"kitchen\.oven\.speed=2: off at 200; choose fan=on", Oven, heat=200, speed=2)
     assert Oven(light="cold").light == "cold" and Oven(fan=True, speed=2, light="cold").speed == 2
+    for preset in STRUCTURES:
+        model = compose(preset).model
+        for name in SETTINGS:
+            assert "{" not in explain_idle(name, model), (preset, name)
+        assert bool(explain_idle("training.lambda_lr", model)) != model.has_lambda, preset
 
 
 @pytest.mark.parametrize(
@@ -87,14 +89,6 @@ def test_refused_settings_are_those_that_the_page_hides(preset):
         except ConfigError as error:
             if "no effect" in str(error) and str(error).startswith(name):
                 assert explain_idle(name, model)
-
-
-def test_reasons_for_settings_without_effect_are_complete_sentences():
-    for preset in STRUCTURES:
-        model = compose(preset).model
-        for name in SETTINGS:
-            assert "{" not in explain_idle(name, model), (preset, name)
-        assert bool(explain_idle("training.lambda_lr", model)) != model.has_lambda, preset
 
 
 HUGE = 10**400

@@ -74,7 +74,7 @@ def shown(app: AppTest) -> tuple[str | None, list[str], dict[str, list[str]]]:
     return app.selectbox[0].value, app.multiselect[0].value, link
 
 
-def test_the_link_is_taken_and_has_values_in_place_of_labels():
+def test_links_are_taken_come_back_and_have_values_in_place_of_labels():
     app = AppTest.from_function(script)
     app.query_params["one"], app.query_params["many"] = "b", ["c", "a"]
     app.run()
@@ -82,9 +82,6 @@ def test_the_link_is_taken_and_has_values_in_place_of_labels():
     app.selectbox[0].set_value("a").run()
     app.multiselect[0].set_value(["b"]).run()
     assert shown(app) == ("a", ["b"], {"one": ["a"], "many": ["b"]})
-
-
-def test_an_older_link_comes_back_and_what_is_cleared_stays_cleared():
     app = AppTest.from_function(script)
     app.query_params["one"] = "b"
     app.run()
@@ -118,7 +115,7 @@ def walked(*steps: TriedSentence, apart: float = 10 * PAUSE) -> EditHistory:
     return past
 
 
-def test_undo_and_redo_cover_texts_levers_and_runs():
+def test_undo_and_redo_cover_texts_levers_and_runs_and_lose_no_sentence():
     steps = [tried("good"), tried("bad"), tried("bad", "h1.1"), tried("bad", "h1.1", "second")]
     past = walked(*steps)
     assert past.steps == tuple(steps) and past.can_undo and not past.can_redo
@@ -128,45 +125,30 @@ def test_undo_and_redo_cover_texts_levers_and_runs():
         assert past.add_state(steps[place], 1e6) == past, "what undo brought back is no new step"
     assert not past.can_undo and past.move_by(-1).at == 0
     assert past.move_by(1).steps[past.move_by(1).at] == steps[1] and past.move_by(9).at == 3
-
-
-def test_change_after_undo_is_the_last_step_and_no_sentence_is_lost():
     past = walked(tried("one"), tried("two"), tried("three")).move_by(-1).add_state(tried("four"), 1e6)
     assert [step.text for step in past.steps] == ["one", "two", "four"] and not past.can_redo
     assert [each.text for each in past.tried] == ["four", "three", "two", "one"]
 
 
-def test_continuous_typing_is_one_step():
+def test_continuous_typing_and_slider_moves_are_one_step_each():
     typed = [tried("a film"), *(tried("a film" + " so good"[:end]) for end in range(1, 9))]
     past = walked(*typed, apart=PAUSE / 4)
     assert [step.text for step in past.steps] == ["a film", "a film so good"]
     assert [each.text for each in past.tried] == ["a film so good", "a film"]
     assert [step.text for step in walked(*typed[:3]).steps] == ["a film", "a film ", "a film s"], "with a pause"
-
-
-def test_continued_slider_move_is_one_step_and_another_slider_is_a_new_step():
     edits = ["", "l1c1:0.1", "l1c1:0.2", "l1c1:0.3", "h1.1,l1c1:0.3", "h1.1,h1.2,l1c1:0.3", "h1.2,l1c1:0.3"]
     past = walked(*(tried(edit=edit) for edit in edits), apart=PAUSE / 4)
     assert [step.edit for step in past.steps] == ["", *edits[3:]]
-
-
-def test_text_and_lever_changed_in_sequence_are_two_steps():
     assert len(walked(tried("a"), tried("b"), tried("b", "h1.1"), tried("c", "h1.1"), apart=PAUSE / 4).steps) == 4
 
 
-def test_each_sentence_with_words_is_listed_once_last_one_first():
+def test_sentences_are_listed_once_limited_in_number_and_can_be_cleared():
     past = walked(tried("one"), tried("two"), tried(" "), tried("one"), tried("one", "h1.1"))
     assert [(each.text, each.edit) for each in past.tried] == [("one", "h1.1"), ("one", ""), ("two", "")]
     assert [step.text for step in past.steps] == ["one", "two", " ", "one", "one"], "an empty text can be undone"
-
-
-def test_number_of_stored_steps_is_limited():
     past = walked(*(tried(f"text {number}") for number in range(3 * MOST)))
     assert len(past.steps) == len(past.tried) == MOST and past.at == MOST - 1
     assert past.tried[0] == past.steps[-1] == tried(f"text {3 * MOST - 1}")
-
-
-def test_clearing_keeps_only_the_current_state():
     past = walked(tried("one"), tried("two"), tried("three")).move_by(-1).clear_steps()
     assert past.steps == (tried("two"),) and not past.tried and not past.can_undo and not past.can_redo
     assert EditHistory().clear_steps() == EditHistory()

@@ -113,13 +113,10 @@ def test_the_effect_of_the_lexicon_is_drawn_from_the_committed_answers(app):
     assert f"changes {changed} of 2\u202f616 answers. Learning without it makes no clear difference: −0.42" in told
 
 
-def test_rows_of_several_data_sets_have_names_of_their_own():
+def test_rows_of_several_data_sets_have_own_names_and_false_positive_rates_count_as_lower():
     (table,) = sentiscope.reproduce("ndt", "X")["tables"]
     names = [row["row"] for row in figures.list_results(figures.PaperTable("ndt", table, "params"))]
     assert len(set(names)) == len(names) == 20 and names[0] == "Vanilla, IMDB"
-
-
-def test_false_positive_rates_of_tfidf_do_not_count_as_better_when_higher():
     rows = [{"metric": x, "baseline": 30.0, "ours": 20.0, "reported": 20.0} for x in ("accuracy", "confusion_fpr")]
     assert figures.summarize_baselines(rows) == "TF-IDF beats 1 of our 1 mean scores and 1 of 1 reported ones."
 

@@ -38,14 +38,11 @@ class Keys(Memo):
         return read()
 
 
-def test_key_has_default_arguments_but_no_progress_callback():
+def test_keys_have_default_arguments_and_a_reader_without_cache_reads_each_time():
     counted = Counted(Keys())
     for args, named in (("a",), {}), (("a", 3), {"tell": print}), ((), {"name": "a"}):
         assert counted.shared(*args, **named) == ["a", 3] and counted.memo.key == (counted.home, "a", 3)
     assert (counted.memo.how.name, counted.memo.how.entries, counted.memo.how.copied) == ("shared", 2, False)
-
-
-def test_reader_without_cache_reads_each_time():
     counted = Counted(Memo())
     assert counted.shared("a") == counted.shared("a") and counted.read == [("a", 3), ("a", 3)]
 

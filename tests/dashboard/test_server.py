@@ -56,13 +56,9 @@ PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
 
 
 @pytest.mark.slow
-def test_other_origins_cannot_frame_pages_and_the_terminal_shows_only_the_address(answers):
+def test_pages_start_with_the_history_script_and_no_other_origin_can_frame_them(answers):
     assert all(answers[1][p].get_all("Content-Security-Policy") == ["frame-ancestors 'self'"] for p in PATHS)
     assert answers[2] == f"Sentiscope is at {answers[0]} (Ctrl-C ends it)\n"
-
-
-@pytest.mark.slow
-def test_each_page_starts_with_the_history_script(answers):
     pages = {path: page for path, page in answers[3].items() if page.startswith("<!--")}
     script = (SERVER.parent / "assets" / "history.js").read_text()
     assert pages and all(page.index(script) < page.index("<script type=") for page in pages.values())
@@ -116,18 +112,15 @@ def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes]
     return asked, got
 
 
-def test_page_is_requested_complete_and_uncompressed_to_insert_the_script():
+def test_pages_are_requested_complete_and_interrupted_downloads_resumed():
     asked, got = asked_for("/train", b"text/html; charset=utf-8", b"<head>", b"<script src=a></script>")
     assert list(asked) == [b"accept"] and got == [b"<head>" + OneStepBack.SCRIPT + b"<script src=a></script>"]
+    assert asked_for("/media/run.zip", b"application/zip", b"")[0][b"range"] == b"bytes=5-"
 
 
 @pytest.mark.parametrize("path", ["/media/run.zip", "/media/run"])
 def test_download_passes_as_it_is(path):
     assert asked_for(path, b"application/zip", b"PK", b"<script", b"end")[1] == [b"PK", b"<script", b"end"]
-
-
-def test_interrupted_download_can_be_resumed():
-    assert asked_for("/media/run.zip", b"application/zip", b"")[0][b"range"] == b"bytes=5-"
 
 
 MB = 1024**2
@@ -171,13 +164,15 @@ def put(app, session, file):
     return answer(app, "PUT", f"/base/_stcore/upload_file/{session}/{file}")
 
 
-def test_session_stores_four_largest_files_without_limiting_others(kept):
+def test_session_limits_the_number_and_size_of_its_uploads(kept):
     app = behind(kept)
     assert [asyncio.run(put(app, "one", number))[0] for number in range(6)] == [204, 204, 204, 204, 413, 413]
     assert b"close it and open the page again" in asyncio.run(put(app, "one", 9))[1]
     assert asyncio.run(put(app, "two", 0))[0] == 204
     kept.remove_file("one", "0")
     assert asyncio.run(put(app, "one", 7))[0] == 204
+    app = behind(kept, size=1)
+    assert [asyncio.run(put(app, "one", number))[0] for number in range(45)] == [204] * 40 + [413] * 5
 
 
 def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
@@ -187,11 +182,6 @@ def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
         return [status for status, _ in await asyncio.gather(*(put(app, "one", number) for number in range(9)))]
 
     assert sorted(asyncio.run(many())) == [204] * 4 + [413] * 5 and not app.coming
-
-
-def test_number_of_small_files_is_limited(kept):
-    app = behind(kept, size=1)
-    assert [asyncio.run(put(app, "one", number))[0] for number in range(45)] == [204] * 40 + [413] * 5
 
 
 HIDDEN = ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/")

@@ -2,6 +2,7 @@ import csv
 
 import pytest
 import sentiscope
+from refused import check_raises
 
 from core import api
 from core.exceptions import InputError
@@ -23,21 +24,17 @@ def test_second_text_can_be_given_in_three_ways(store):
 
 
 def test_missing_or_superfluous_second_text_is_refused(store):
-    with pytest.raises(InputError, match="run 'both' reads two texts: give the second with --pair"):
-        api.predict("both", [FIRST], store=store)
-    with pytest.raises(InputError, match="run 'both' reads two texts"):
-        api.explain("both", FIRST, store=store)
-    for first, second in ((FIRST, ""), (" ", SECOND)):
-        with pytest.raises(InputError, match="reads two texts, and one of them is empty"):
-            api.predict("both", [first], pair=second, store=store)
-    with pytest.raises(InputError, match="run 'one' reads single texts: leave --pair out"):
-        api.predict("one", [FIRST], pair=SECOND, store=store)
-    with pytest.raises(InputError, match="second text of a single text"):
-        api.predict("both", [FIRST, FIRST], pair=SECOND, store=store)
-    with pytest.raises(InputError, match="--passage: run 'both' reads two texts side by side"):
-        api.predict("both", [FIRST], pair=SECOND, passage=3, store=store)
-    with pytest.raises(InputError, match="--passage -1: words per passage, at least 1"):
-        api.predict("one", [FIRST], passage=-1, store=store)
+    check_raises(InputError, "run 'both' reads two texts", api.explain, "both", FIRST, store=store)
+    for said, run, asked, how in (
+        ("run 'both' reads two texts: give the second with --pair", "both", [FIRST], {}),
+        ("reads two texts, and one of them is empty", "both", [FIRST], {"pair": ""}),
+        ("reads two texts, and one of them is empty", "both", [" "], {"pair": SECOND}),
+        ("run 'one' reads single texts: leave --pair out", "one", [FIRST], {"pair": SECOND}),
+        ("second text of a single text", "both", [FIRST, FIRST], {"pair": SECOND}),
+        ("--passage: run 'both' reads two texts side by side", "both", [FIRST], {"pair": SECOND, "passage": 3}),
+        ("--passage -1: words per passage, at least 1", "one", [FIRST], {"passage": -1}),
+    ):
+        check_raises(InputError, said, api.predict, run, asked, **how, store=store)
 
 
 def test_pair_table_is_read_and_keeps_both_columns(store, tmp_path):

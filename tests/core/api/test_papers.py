@@ -49,12 +49,9 @@ def test_all_tables_are_printed_in_every_format_without_training(paper, monkeypa
     assert latex.isascii() or set(latex) - set(map(chr, range(128))) <= set("−")
 
 
-def test_old_keys_of_papers_are_understood():
+def test_old_keys_of_papers_are_understood_and_wrong_choices_refused():
     for old, key in (("tweet_encoder_7essxin", "7ess-xin"), ("lexical_attention", "lexical"), ("7ess-Xin", "7ess-xin")):
         assert sentiscope.reproduce(old, "1" if key == "lexical" else "I")["paper"] == key
-
-
-def test_wrong_choices_are_refused():
     with pytest.raises(InputError, match="--format 'pdf': one of text, csv, markdown, latex"):
         sentiscope.reproduce("ndt", format="pdf")
     check_raises(InputError, "--scale 'large': one of small, paper", sentiscope.reproduce, "ndt", scale="large")
@@ -100,12 +97,9 @@ def test_dry_run_lists_cells_with_hours_and_needs(tmp_path, monkeypatch):
     assert "trainings are missing" in run("ndt", "VII", "--dry-run", "--results", str(tmp_path))
 
 
-def test_run_refuses_what_this_machine_lacks(tmp_path):
+def test_run_refuses_what_this_machine_lacks_and_continues_only_with_resume(tmp_path):
     with pytest.raises(NotAvailable, match="FacebookAI/roberta-base"):
         sentiscope.reproduce("inceptive", "3", run=True, scale="paper", models=["roberta"], results=tmp_path)
-
-
-def test_run_continues_only_with_resume(tmp_path):
     (tmp_path / "ndt-twitter-financial.jsonl").touch()
     with pytest.raises(InputError, match="--resume continues, --results NEW starts anew"):
         sentiscope.reproduce("ndt", "VII", run=True, results=tmp_path)

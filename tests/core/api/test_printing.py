@@ -54,7 +54,7 @@ def narrow(monkeypatch):
 RUN = "words-0001-s0-inceptive-16"
 
 
-def test_narrow_tables_cut_no_word_and_break_none_if_there_is_room(narrow):
+def test_narrow_tables_cut_no_word_or_letter_and_break_none_if_there_is_room(narrow):
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in"})
     assert RUN in "\n".join(lines) and not any("…" in line or len(line) > 40 for line in lines)
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in", "reason": ""})
@@ -67,9 +67,6 @@ def test_narrow_tables_cut_no_word_and_break_none_if_there_is_room(narrow):
     note = "a sentence that may well go on below"
     lines = narrow(40, {"metric": "accuracy", "interval": "0.712 to 0.833", "note": note})
     assert any("0.712 to 0.833" in line for line in lines)
-
-
-def test_no_letter_is_cut_where_the_columns_just_fit(narrow):
     row = {"ratio to": "window of 2", "reported": f"{'a' * 24} {'b' * 12}", "long": "c" * 34}
     shown = " ".join(narrow(80, row)).split()
     assert "ratio to" in " ".join(shown) and {*row["reported"].split(), row["long"]} < set(shown)

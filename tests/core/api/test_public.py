@@ -79,13 +79,10 @@ OPTIONS = {
 """By topic."""
 
 
-def test_option_table_lists_all_options_and_no_others():
+def test_option_table_lists_all_options_and_limits_and_files_have_the_same_names():
     known = {name for names in OPTIONS.values() for name in names.split()}
     used = {name for command in COMMANDS.values() for each in command.params for name in each.opts if name[0] == "-"}
     assert used == known
-
-
-def test_row_limits_and_files_have_the_same_option_names():
     for option, names in {
         "--limit": "evaluate project train pretrain sweep believe",
         "--data": "evaluate compare predict train pretrain sweep",

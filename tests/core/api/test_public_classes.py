@@ -65,7 +65,7 @@ def test_history_and_predictions_are_frames_and_a_missing_split_is_refused(chose
 
 
 @pytest.mark.slow
-def test_sentence_has_the_values_of_the_verb_as_arrays(chosen):
+def test_sentence_has_the_values_of_the_verb_as_arrays_and_gates_if_the_model_has_them(chosen, starters):
     said, same = chosen.sentence(TEXT), chosen.inspect(TEXT)
     assert said.text == TEXT and list(said.tokens) == same["tokens"] and list(said.unknown) == same["unknown"]
     assert said.prediction == same["prediction"]
@@ -77,10 +77,6 @@ def test_sentence_has_the_values_of_the_verb_as_arrays(chosen):
         np.testing.assert_array_equal(said.coefficients[number], np.float32(layer["coefficients"]))
     assert [each.shape for each in said.maps] == [(4, 4, 4)] * 3 and said.gates == ()
     assert repr(said).startswith(f"Sentence('{TEXT}': {said.prediction['label']} 0.")
-
-
-@pytest.mark.slow
-def test_gates_exist_only_if_the_model_has_them(starters):
     gates = run("starter-sentiformer").sentence(TEXT).gates
     assert [each.shape for each in gates] == [(5,)] * 3 and all(((0 <= each) & (each <= 1)).all() for each in gates)
 

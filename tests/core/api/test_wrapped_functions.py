@@ -48,7 +48,7 @@ def dull(texts):
     return [[0.4, 0.6]] * len(texts)
 
 
-def test_deletion_effects_are_those_of_single_predictions(model, odds, asked):
+def test_deletion_effects_are_those_of_single_predictions_and_shapley_values_add_up(model, odds, asked):
     found = model.explain(TEXT, target="good")
     without = {"good": "a film, not bad", "not": "a good film, bad", "bad": "a good film, not"}
     effects = {each["word"]: each["push"] for each in found["words"] if each["word"] in without}
@@ -56,9 +56,6 @@ def test_deletion_effects_are_those_of_single_predictions(model, odds, asked):
     assert effects == pytest.approx({word: odds(TEXT) - odds(text) for word, text in without.items()})
     model.methods(TEXT), model.flip(TEXT), model.distance("not a {} good film"), model.behave()
     assert len(asked) == len(set(asked)) > 1000, "each text is asked once"
-
-
-def test_shapley_values_sum_to_the_difference_from_the_text_without_words(model, odds):
     found = model.explain(TEXT, method="shapley", target="good")
     assert sum(each["push"] for each in found["words"]) == pytest.approx(odds(TEXT) - odds(","), abs=1e-6)
     both = model.methods(TEXT, target="good")

@@ -121,7 +121,7 @@ def judge_answers(kind, cases, answers, sides=BINARY, **more):
     return judge_cases("run", suite, sides, [answers[text] for text in suite.texts]).passed["t"]
 
 
-def test_minimum_needs_an_expected_answer_and_invariance_equal_answers():
+def test_minimum_needs_an_expected_class_and_invariance_equal_answers():
     cases = [
         SuiteCase(("a",), ("positive",)),
         SuiteCase(("b",), ("positive",)),
@@ -132,9 +132,6 @@ def test_minimum_needs_an_expected_answer_and_invariance_equal_answers():
     assert judge_answers("minimum", [SuiteCase(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
     cases = [SuiteCase(("a", "b")), SuiteCase(("a", "b", "c"))]
     assert judge_answers("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
-
-
-def test_the_answer_is_the_most_probable_class_not_polarity():
     suite = Suite("s", (SuiteTest("t", "c", "minimum", (SuiteCase(("a",), ("positive",)),)),))
     found = judge_cases("run", suite, FIVE, [[0.3, 0.3, 0.0, 0.4, 0.0]])
     assert found.passed["t"] == (True,) and found.answers["a"].label == "positive"

@@ -1,5 +1,8 @@
+import re
+
 import pytest
 from named_words import write_conll
+from refused import check_raises
 
 from core.data.card import build_card
 from core.data.config import DataConfig
@@ -57,9 +60,7 @@ def test_tags_are_converted_to_iob2(given, read, repaired):
     ],
 )
 def test_stream_errors_name_file_and_row(text, said):
-    with pytest.raises(DataError) as error:
-        read_conll(text, "a.conll")
-    assert said in str(error.value)
+    check_raises(DataError, re.escape(said), read_conll, text, "a.conll")
 
 
 @pytest.mark.parametrize("text", ["good,1\n\nbad,0\n", "good film\n\nbad film\n", "O\nO\n\n", "a O\nb O\n"])

@@ -53,7 +53,7 @@ def one(sets):
     return lambda config: sets[config.name]
 
 
-def test_mixture_parts_are_split_as_alone_and_named(one, sets):
+def test_mixture_parts_are_split_as_alone_without_training_texts_in_other_splits(one, sets):
     found = mix_splits(["sst2", "tweets"], DataConfig(), one)
     assert found.classes == ("negative", "positive", "bad", "so so", "good")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 80, "validation": 12, "test": 16}
@@ -66,9 +66,6 @@ def test_mixture_parts_are_split_as_alone_and_named(one, sets):
     wanted = DataConfig(name="sst2+imdb", rename="good=positive", order="a,b", limit=9, apart="sst5", seed=3)
     mix_splits(["sst2", "imdb"], wanted, lambda config: asked.append(config) or sets[config.name])
     assert asked == [DataConfig(name="sst2", seed=3), DataConfig(name="imdb", seed=3)]
-
-
-def test_no_training_text_of_a_mixture_is_in_another_split(one, sets):
     sets["sst2"].splits["train"].loc[:1, "text"] = ["IMDB test, b!!", "@you  sst2 validation A http://x.y"]
     found = mix_splits(["sst2", "imdb"], DataConfig(), one)
     assert len(found.splits["train"]) == 78 and found.splits["train"]["text"][0] == "sst2 train c"

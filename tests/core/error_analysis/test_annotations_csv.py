@@ -70,10 +70,8 @@ def test_an_exported_file_imports_without_changes(tmp_path, table, codes):
     added = [each.name for each in codes.list_codes()]
     assert import_codebook(other, tmp_path / "book.csv") == {"codes": len(NASTY), "added": added}
     assert import_annotations(other, table, tmp_path / "out.csv") == {"rows": len(NASTY) + len(NASTY) // 2, "added": []}
-    assert (
-        other.read_annotations().given == codes.read_annotations().given
-        and other.read_annotations().notes == codes.read_annotations().notes
-    )
+    assert other.read_annotations().given == codes.read_annotations().given
+    assert other.read_annotations().notes == codes.read_annotations().notes
     assert other.list_codes() == codes.list_codes()
     again = pd.read_csv(io.StringIO(export_all(table, other))).drop(columns="time")
     pd.testing.assert_frame_equal(again, pd.read_csv(io.StringIO(out)).drop(columns="time"))

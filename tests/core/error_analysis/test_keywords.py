@@ -53,7 +53,7 @@ def test_log_odds_equal_the_formula_and_are_antisymmetric():
     assert compute_log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
 
 
-def test_phrases_match_whole_words():
+def test_phrases_match_whole_words_and_their_filter_rules():
     texts = ["Nothing is NO thing", "no, thing", "no", "", "...", "do not go no", "no thing", "nö no\nthing"]
     phrases = Phrases(texts)
     for phrase in ("no", "no thing", "NO  thing", "not go no", "do not go no", "nobody"):
@@ -61,10 +61,7 @@ def test_phrases_match_whole_words():
         found = [re.search(pattern, text, re.IGNORECASE) is not None for text in texts]
         assert phrases.match_words(split_phrase(phrase)).tolist() == found
     assert not Phrases([]).match_words(["no"]).any() and not Phrases(["no"]).match_words(["no"] * 5).any()
-
-
-def test_counted_phrases_match_their_filter_rules():
-    """A click on an option selects as many rows as its count."""
+    # A click on an option selects as many rows as its count.
     pieces = "don't ’s 3.5 2nd q3 👍🏽 🇳🇱 <url> İyi ΟΔΟΣ e\u0301t 1️⃣ rock'n'roll no No,".split()
     random = np.random.default_rng(0)
     phrases = Phrases([" ".join(random.choice(pieces, 6)) for _ in range(60)])
@@ -143,7 +140,7 @@ def test_clusters_are_named_by_keywords_and_report_their_rows(planted):
     assert found["none"]["n"] + sum(each["n"] for each in found["groups"]) == found["looked_at"] == len(texts)
 
 
-def test_a_cluster_of_most_rows_is_split():
+def test_clusters_of_most_rows_are_split_sparse_data_have_none_and_names_are_unique():
     random = np.random.default_rng(0)
     middles = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 900.0]], [60, 60, 40], axis=0)
     vectors = middles + random.normal(size=middles.shape)
@@ -152,9 +149,6 @@ def test_a_cluster_of_most_rows_is_split():
     found = cluster_vectors(vectors, 10)
     assert len(np.unique(found[found >= 0])) == 3 and np.bincount(found[found >= 0]).max() <= 80
     assert np.unique(found[:60][found[:60] >= 0]).size == 1
-
-
-def test_sparse_data_have_no_clusters_and_names_are_unique():
     found = cluster_vectors(np.random.default_rng(0).normal(size=(100, 20)) * np.arange(1, 101)[:, None] ** 2, 10)
     assert (found == -1).all()
     assert name_clusters(found, np.arange(100), ["a"] * 100, 10).none.tolist() == list(range(100))

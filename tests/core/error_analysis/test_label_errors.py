@@ -90,7 +90,7 @@ def found(tmp_path_factory):
         return first, load_trained_data(made.record)
 
 
-def test_planted_label_errors_come_first_with_the_likelier_label(found):
+def test_planted_label_errors_come_first_and_conflicts_list_their_rows(found):
     result, dataset = found
     rows = {split: dataset.splits[split].query("planted == 'True'") for split in (TRAIN, "test")}
     planted = {text: split for split, wrong in rows.items() for text in wrong["text"]}
@@ -104,10 +104,6 @@ def test_planted_label_errors_come_first_with_the_likelier_label(found):
     assert result["n"] == {split: len(dataset.splits[split]) for split in (TRAIN, "test")}
     likely = sum(row["likely"] for row in result["rows"])
     assert 0 < likely <= sum(result["likely"].values()) and result["left_out"] == ""
-
-
-def test_label_conflicts_list_their_rows(found):
-    result, dataset = found
     (conflict,) = result["conflicts"]
     assert conflict["labels"] == {"yes": 1, "no": 1} and len(conflict["rows"]) == 2
     for row in conflict["rows"]:

@@ -21,20 +21,14 @@ def make_dataset(labels, classes=("negative", "positive"), **more) -> Dataset:
     return Dataset(name="d", classes=classes, splits={"train": rows}, fingerprint="", **more)
 
 
-def test_coverage_and_agreement_are_counted(lexicon):
+def test_coverage_agreement_and_neutral_tokens_are_counted(lexicon):
     found = fit_lexicon(lexicon, make_dataset([1, 0, 1, 0, 1, 1]))
     assert found["coverage"] == pytest.approx(6 / 16) and found["texts_covered"] == pytest.approx(5 / 6)
     assert (found["decided"], found["agreement"], found["larger"]) == (4, 0.75, 0.75)  # “good and bad” sums to 0
     assert found["interval"] == list(compute_wilson(3, 4)) and found["reason"] == ""
-
-
-def test_classes_without_polarity_have_coverage_but_no_agreement(lexicon):
     found = fit_lexicon(lexicon, make_dataset([1, 0, 1, 0, 1, 1], ("sport", "music")))
     assert found["agreement"] is None and "classes without a polarity" in found["reason"]
     assert found["coverage"] == pytest.approx(6 / 16)
-
-
-def test_neutral_tokens_are_those_without_a_listed_word(lexicon):
     rows = fit_lexicon(lexicon, make_dataset([1, 0, 1, 0, 1, 1]))["neutral"]
     assert [(row["data"], row["tokenizer"]) for row in rows] == [("d", "word"), ("d", "bpe")]
     assert (rows[0]["tokens"], rows[0]["value"]) == (16, pytest.approx(10 / 16))

@@ -175,10 +175,13 @@ def test_near_duplicates_equal_a_search_of_all_pairs(seed):
     np.testing.assert_array_equal(find_near_duplicates(texts, training), expected)
 
 
-def test_near_duplicates_ignore_case_punctuation_and_order():
+def test_near_duplicates_ignore_case_and_order_and_many_training_rows_are_sampled():
     found = find_near_duplicates(["GOOD film!", "film good", "bad film", "", "!!!"], ["Good film.", "...", ""])
     assert np.flatnonzero(found).tolist() == [0, 1]
     assert find_near_duplicates([], ["a"]).tolist() == [] and find_near_duplicates(["a"], []).tolist() == [False]
+    assert draw_rows(50, 50).tolist() == list(range(50))
+    many = draw_rows(51, 50)
+    assert len(many) == 50 == len(np.unique(many)) and (draw_rows(51, 50) == many).all()
 
 
 def test_conflicts_are_decided_by_the_majority_of_ten_neighbors(monkeypatch):
@@ -194,9 +197,3 @@ def test_conflicts_are_decided_by_the_majority_of_ten_neighbors(monkeypatch):
     asked = np.zeros((2, 2), "f4")
     assert find_conflicts(asked, np.array([[1, 0], [0, 1]]), known, labels).tolist() == [False, True]
     assert find_conflicts(np.zeros((0, 2), "f4"), np.zeros((0, 2), int), known, labels).tolist() == []
-
-
-def test_many_training_rows_are_sampled_with_a_seed():
-    assert draw_rows(50, 50).tolist() == list(range(50))
-    many = draw_rows(51, 50)
-    assert len(many) == 50 == len(np.unique(many)) and (draw_rows(51, 50) == many).all()

@@ -75,18 +75,19 @@ def test_the_sentences_are_short_clear_of_different_kinds_and_answered_as_always
         assert len(each.text.split()) <= 12 and len(each.words) <= 10 and len(each.flip) in (1, 2)
         check_answers(starter, each)
     assert compute_quiz(RunStore(STARTERS), starter) == quiz and {"the", "and", "it"} <= set(quiz.common)
-
-
-@pytest.mark.slow
-def test_other_numbers_of_sentences_can_be_asked_for(starter):
     assert [each.right for each in compute_quiz(RunStore(STARTERS), starter, right=1, wrong=0).questions] == [True]
 
 
-def test_a_starter_brings_its_quiz_along_and_no_model_is_loaded():
+def test_a_starter_brings_its_quiz_with_the_surest_error_first_and_no_model_is_loaded():
     store = RunStore(STARTERS)
     path = locate_file(store, RUN)
     assert path.parent == STARTERS / RUN / "quiz"
     assert encode_quiz(make_quiz(store, RUN, load=lambda: pytest.fail("the model was loaded"))) == path.read_bytes()
+    questions = make_quiz(RunStore(STARTERS), RUN).questions
+    first = questions[0]
+    assert not first.right and first.flip
+    assert first.gap == max(each.gap for each in questions if not each.right and each.flip)
+    assert order_questions(reversed(questions)) == list(questions)
 
 
 @pytest.mark.slow
@@ -107,14 +108,6 @@ def test_a_run_that_cannot_have_a_quiz_says_why(trained, paired):
     for right, wrong in ((0, 0), (-1, 3), (2, 21)):
         with pytest.raises(InputError, match="from 0 to 20 each, and one sentence at least"):
             make_quiz(RunStore(trained), "finished", right, wrong)
-
-
-def test_the_surest_error_with_a_reason_comes_first_and_the_rest_in_an_order_without_meaning():
-    questions = make_quiz(RunStore(STARTERS), RUN).questions
-    first = questions[0]
-    assert not first.right and first.flip
-    assert first.gap == max(each.gap for each in questions if not each.right and each.flip)
-    assert order_questions(reversed(questions)) == list(questions)
 
 
 @pytest.mark.slow
@@ -202,15 +195,12 @@ def test_a_row_is_the_text_without_the_words_of_its_bits():
     assert compute_probabilities(found.scores.T.tolist()) == pytest.approx(answer([text])[0].tolist())
 
 
-def test_scores_of_three_classes_are_their_log_ratios():
+def test_scores_of_three_classes_are_log_ratios_and_long_texts_have_few_words_in_subsets():
     text = "a leaf else where"
     found = predict_subsets(answer_three, text)
     chances = answer_three([remove_words(text, gone) for gone in iterate_subsets(found.words)])
     np.testing.assert_allclose(found.scores, np.log(chances[:, 1:] / chances[:, :1]))
     assert compute_probabilities(found.scores.T.tolist(), 3) == pytest.approx(chances[3].tolist())
-
-
-def test_of_a_long_text_only_the_words_with_most_effect_are_in_subsets():
     found = predict_subsets(answer, "film good film bad film the film never", most=3)
     assert [found.text[slice(*found.words[place])] for place in found.subset] == ["good", "bad", "the"]
     assert len(found.effects) == 8 and found.scores.shape == (8, 1)
@@ -241,10 +231,6 @@ def test_the_fewest_deletions_that_flip_are_those_of_brute_force(common):
 
 def test_a_common_word_is_a_reason_only_where_there_is_no_other():
     text = "good the bad film"
-    words, find = (
-        find_removable_words(text),
-        lambda common: find_flips(answer, [(text, find_removable_words(text))], common)[0],
-    )
-    assert [text[slice(*words[place])] for place in find(())] == ["good"]
-    assert [text[slice(*words[place])] for place in find(("good",))] == ["the"]
-    assert [text[slice(*words[place])] for place in find(("good", "the", "great"))] == ["good"]
+    words = find_removable_words(text)
+    for common, reason in ((), "good"), (("good",), "the"), (("good", "the", "great"), "good"):
+        assert [text[slice(*words[place])] for place in find_flips(answer, [(text, words)], common)[0]] == [reason]

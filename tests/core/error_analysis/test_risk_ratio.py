@@ -27,14 +27,21 @@ def test_risk_ratio_p_and_interval_equal_statsmodels(each):
         assert each.compute_interval(alpha) == pytest.approx(expected, rel=1e-4)
 
 
-def test_intervals_are_open_on_a_side_without_errors():
+def test_few_rows_have_no_ratio_and_intervals_without_errors_are_open_on_a_side():
     none, rest_none = Risk(50, 0, 100, 20), Risk(50, 10, 100, 0)
     assert none.ratio == 0 and none.compute_interval(0.05)[0] == 0 and none.compute_interval(0.05)[1] < 1
-    assert (
-        math.isinf(rest_none.ratio)
-        and math.isinf(rest_none.compute_interval(0.05)[1])
-        and rest_none.compute_interval(0.05)[0] > 1
-    )
+    assert math.isinf(rest_none.ratio)
+    assert math.isinf(rest_none.compute_interval(0.05)[1])
+    assert rest_none.compute_interval(0.05)[0] > 1
+    wrong = np.arange(100) < 20
+    few, many = np.arange(100) < LEAST - 1, np.arange(100) < LEAST
+    by_name = {row["tag"]: row for row in build_risk_table({"few": few, "many": many}, wrong)}
+    assert by_name["few"]["n"] == LEAST - 1 and by_name["few"]["ratio"] is None and by_name["few"]["p_holm"] is None
+    assert by_name["many"]["p_holm"] == by_name["many"]["p"]
+    wrong = np.arange(100) < 40
+    rows = build_risk_table({"sure": wrong, "half": np.arange(100) % 2 == 0}, wrong, frozenset(("sure",)))
+    assert [row["tag"] for row in rows] == ["half", "sure"] and rows[1]["excess"] is None and rows[1]["p"] is None
+    assert measure_risk(wrong, wrong).rate == 1
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -68,18 +75,6 @@ def test_counts_and_excess_equal_pandas_and_are_sorted():
         assert (low > 1 or high < 1) == row["differs"] == (row["p_holm"] < 0.05)
 
 
-def test_few_rows_have_no_ratio_and_untested_tags_come_last():
-    wrong = np.arange(100) < 20
-    few, many = np.arange(100) < LEAST - 1, np.arange(100) < LEAST
-    by_name = {row["tag"]: row for row in build_risk_table({"few": few, "many": many}, wrong)}
-    assert by_name["few"]["n"] == LEAST - 1 and by_name["few"]["ratio"] is None and by_name["few"]["p_holm"] is None
-    assert by_name["many"]["p_holm"] == by_name["many"]["p"]
-    wrong = np.arange(100) < 40
-    rows = build_risk_table({"sure": wrong, "half": np.arange(100) % 2 == 0}, wrong, frozenset(("sure",)))
-    assert [row["tag"] for row in rows] == ["half", "sure"] and rows[1]["excess"] is None and rows[1]["p"] is None
-    assert measure_risk(wrong, wrong).rate == 1
-
-
 @pytest.mark.parametrize("wrong", [np.zeros(100, bool), np.ones(100, bool), np.zeros(0, bool)])
 def test_degenerate_tables_give_counts_only(wrong):
     (row,) = build_risk_table({"half": np.arange(len(wrong)) < 50}, wrong)
@@ -104,7 +99,7 @@ def has(columns, **values):
     return np.all(found, axis=0)
 
 
-def test_a_planted_pair_is_found_without_its_parts(columns):
+def test_all_column_pairs_are_tested_and_a_planted_one_is_found_without_its_parts(columns):
     random, planted = np.random.default_rng(1), has(columns, a="x", b="y")
     wrong = random.random(1000) < np.where(planted, 0.7, 0.1)
     found = search_slices(columns, wrong)
@@ -112,9 +107,6 @@ def test_a_planted_pair_is_found_without_its_parts(columns):
     assert (pair.risk.n, pair.risk.wrong) == (planted.sum(), (planted & wrong).sum())
     assert pair.risk == measure_risk(planted, wrong) and pair.interval[0] > 1 and pair.p_holm < 0.05
     assert not any("c=" in str(clause) for each in found.slices for clause in each.clauses)
-
-
-def test_all_column_pairs_are_tested_and_chance_is_no_slice(columns):
     assert search_slices(columns, np.arange(1000) % 7 == 0).tried == 9 + 3 * 9
     assert search_slices(columns, np.zeros(1000, bool)).slices == ()
     assert search_slices(columns, np.ones(1000, bool)).tried == 0

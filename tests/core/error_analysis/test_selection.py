@@ -45,12 +45,9 @@ def test_a_selection_survives_a_link(selection):
     assert parse_selection(str(selection)) == selection
 
 
-def test_a_link_equals_the_typed_rules():
+def test_rules_equal_typed_ones_and_pandas_and_the_most_confident_row_comes_first(store, table):
     assert str(Selection(("wrong", "true=bad"), "challenge")) == "split=challenge;wrong;true=bad"
     assert parse_selection(" wrong ;; truth=bad; ") == Selection(("wrong", "true=bad"))
-
-
-def test_rules_equal_pandas_and_the_most_confident_row_comes_first(store, table):
     found = select_rows(Selection(("wrong", "source=web")), table, None, store)
     frame = table.frame
     expected = frame[(frame["true"] != frame["predicted"]) & (frame["source"] == "web")]

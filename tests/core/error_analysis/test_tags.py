@@ -228,7 +228,7 @@ def test_whole_words_are_found_in_their_language(language, name, has, has_not):
     assert not linguistic_tags.match_words(name, linguistic_tags.collect_words(has_not), language).any()
 
 
-def test_word_lists_cover_every_tag_and_language():
+def test_word_lists_cover_every_tag_and_language_that_is_known_or_detected():
     for name in linguistic_tags.NAMED:
         for language in linguistic_tags.LANGUAGES:
             found = linguistic_tags.match_words(name, linguistic_tags.collect_words(["", "und", "the"]), language)
@@ -237,9 +237,6 @@ def test_word_lists_cover_every_tag_and_language():
         assert set(listed) == set(linguistic_tags.LANGUAGES)
         for words in listed.values():
             assert all(linguistic_tags.collect_words([word]) == [{word}] for word in words.split())
-
-
-def test_the_language_is_known_for_named_data_or_detected():
     assert linguistic_tags.guess_language("nsmc", ["the film is not what I have seen"]) == "ko"
     assert linguistic_tags.guess_language("my.csv", ["das ist nicht der Film, den ich für euch auch sah"]) == "de"
     assert linguistic_tags.guess_language("my.csv", ["영화가 좋았다"]) == ""

@@ -8,7 +8,7 @@ from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
 
 
-def test_groups_are_sorted_by_size_and_rare_values_are_merged():
+def test_groups_are_sorted_by_size_rare_values_merged_and_many_numbers_cut_into_quarters():
     found = group_rows(pd.Series(["b"] * 12 + ["a"] * 12 + ["c"] * 30 + ["rare"] * 3 + [None] + ["x"]))
     assert found.names == ("c", "a", "b", "3 rare values") and (found.folded, found.folded_rows) == (3, 5)
     assert np.bincount(found.place).tolist() == [30, 12, 12, 5]
@@ -17,9 +17,6 @@ def test_groups_are_sorted_by_size_and_rare_values_are_merged():
     assert group_rows(pd.Series(["a", "b", "b"])).names == ("b", "a")
     found = group_rows(pd.Series([f"v{n}" for n in range(40) for _ in range(10 + n)]))
     assert len(found.names) == 31 and found.names[0] == "v39" and found.names[-1] == "10 rare values"
-
-
-def test_many_different_numbers_are_cut_into_quarters():
     found = group_rows(pd.Series([*map(float, range(100)), np.nan]))
     assert found.names == ("0 to 24", "25 to 49", "50 to 74", "75 to 99", "(none)")
     assert np.bincount(found.place).tolist() == [25, 25, 25, 25, 1]
@@ -29,7 +26,7 @@ def test_many_different_numbers_are_cut_into_quarters():
     assert group_rows(pd.Series([0.0] * 80 + list(range(1, 21)))).names == ("0 to 0", "1 to 20")
 
 
-def test_groups_have_metrics_and_intervals():
+def test_groups_have_metrics_and_their_columns_exclude_the_text_and_name_labels():
     random = np.random.default_rng(0)
     labels, probabilities = random.integers(0, 3, 90), random.dirichlet(np.ones(3), 90)
     column = pd.Series(["x", "y", "y"] * 30)
@@ -39,9 +36,6 @@ def test_groups_have_metrics_and_intervals():
     assert first["metrics"] == evaluate(labels[rows], probabilities[rows], ordered=True)
     assert first["intervals"]["accuracy"] == list(compute_wilson(first["metrics"]["accuracy"] * 60, 60))
     assert {*first["intervals"]} == {*first["metrics"]} > {"quadratic_kappa", "roc_auc"}
-
-
-def test_group_columns_exclude_the_text_and_name_labels():
     rows = pd.DataFrame({"text": ["t", "u"], "label": [1, 0], "source": ["a", "b"]})
     assert read_column(rows, "source", ("no", "yes")).tolist() == ["a", "b"]
     assert read_column(rows, "label", ("no", "yes")).tolist() == ["yes", "no"]

@@ -59,7 +59,7 @@ def test_empty_input_gives_empty_arrays_and_functions_are_accepted():
     np.testing.assert_array_equal(inference.predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
 
 
-def test_prediction_restores_the_mode_after_an_error():
+def test_batches_have_similar_lengths_and_the_mode_is_restored_after_an_error():
     model = Counts().train()
     model.dropout.eval()
     inference.predict_texts(model, TOKENIZER, TEXTS)
@@ -67,9 +67,6 @@ def test_prediction_restores_the_mode_after_an_error():
     model.weight.data = torch.ones(7)
     check_raises(RuntimeError, None, inference.predict_texts, model, TOKENIZER, TEXTS)
     assert (model.training, model.dropout.training) == (True, False)
-
-
-def test_batches_have_similar_lengths_and_get_the_intervention():
     model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
     inference.predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
     assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)] and model.changed == [change] * 3
@@ -127,7 +124,7 @@ def count_words(texts):
     return inference.Predictions(said, said / 100, said.repeat(2, 1), inference.EnsembleLogits(2 * said, 3 * said))
 
 
-def test_passage_predictions_are_averaged():
+def test_passage_predictions_are_averaged_as_log_odds_between_pairs_of_classes():
     texts = ["good " * 3 + "bad " * 4, "good", "", "bad " * 6]
     read = inference.predict_passages(count_words, texts, 3)
     assert read.cut == [split_passages(text, 3) for text in texts]
@@ -140,8 +137,6 @@ def test_passage_predictions_are_averaged():
     np.testing.assert_allclose(found.parts.network, 2 * np.array(expected))
     assert found.logits.dtype == np.float32
 
-
-def test_passage_log_odds_are_averaged_between_pairs_of_classes():
     def read(texts):
         logits = np.array([[len(text), text.count("o"), 2 * text.count("a")] for text in texts], np.float32)
         return inference.Predictions(logits, logits, logits).apply_scaling(UNSCALED, "single")

@@ -139,10 +139,8 @@ def test_calibration_error_intervals_cover_at_least_92_percent(shift, spread, ro
 def test_ordinal_metrics_have_intervals_where_defined():
     random = np.random.default_rng(0)
     labels, probabilities = random.integers(0, 4, 60), random.dirichlet(np.ones(4), 60)
-    found, metrics = (
-        intervals.compute_intervals(labels, probabilities, ordered=True),
-        evaluate(labels, probabilities, ordered=True),
-    )
+    found = intervals.compute_intervals(labels, probabilities, ordered=True)
+    metrics = evaluate(labels, probabilities, ordered=True)
     for name in ("mae", "quadratic_kappa"):
         low, high = found[name]
         assert low < metrics[name] < high

@@ -224,14 +224,11 @@ def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
             assert tuned[number] == 0.5
 
 
-def test_tuned_thresholds_by_hand():
+def test_tuned_thresholds_are_those_by_hand_and_used_by_intervals():
     labels = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
     probabilities = np.array([[0.3, 0.9], [0.2, 0.1], [0.1, 0.2], [0.05, 0.3]])
     # Between 0.1 and 0.2 exactly both rows are predicted; a label without rows keeps 0.5.
     assert metrics.tune_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
-
-
-def test_intervals_contain_the_value_and_use_the_thresholds():
     random = np.random.default_rng(3)
     labels = random.random((200, 3)) < 0.4
     probabilities = np.clip(0.3 * labels + 0.6 * random.random((200, 3)), 0, 1)

@@ -65,10 +65,8 @@ def test_map_silhouettes_equal_scikit_learn_or_have_a_reason(clouds):
 
 
 def test_preserved_neighbors_are_counted_and_rotation_preserves_all(clouds):
-    assert (
-        measure_preservation(clouds[0], -2 * clouds[0]) == 1.0
-        and measure_preservation(clouds[0][:11], clouds[0][:11]) is None
-    )
+    assert measure_preservation(clouds[0], -2 * clouds[0]) == 1.0
+    assert measure_preservation(clouds[0][:11], clouds[0][:11]) is None
     before = np.concatenate([np.arange(11.0), 1000 + np.arange(11.0) ** 1.5])[:, None]
     after = before.copy()
     after[[0, 11]] = after[[11, 0]]  # two rows swap their groups of eleven
@@ -111,7 +109,7 @@ def test_missing_libraries_are_reported(clouds, monkeypatch, method, module, pac
     check_raises(NotAvailable, f"{package}.* is not installed", project_split, *clouds, ProjectionConfig(method))
 
 
-def test_impossible_settings_and_vectors_are_refused(clouds):
+def test_impossible_settings_are_refused_and_a_small_split_gets_a_smaller_perplexity(clouds):
     for wrong in ({"method": "mds"}, {"dimensions": 4}, {"rows": 2}):
         check_raises(InputError, None, ProjectionConfig, **wrong)
     check_raises(InputError, "width 1 have no 2 dimensions", fit_pca, np.ones((6, 1)), 2)
@@ -119,9 +117,6 @@ def test_impossible_settings_and_vectors_are_refused(clouds):
     check_raises(InputError, "at least 5", project_split, points[:4], labels[:4], ProjectionConfig("pca"))
     points[3, 3] = np.nan
     check_raises(InputError, "not finite", project_split, points, labels, ProjectionConfig("pca"))
-
-
-def test_a_small_split_gets_a_smaller_perplexity():
     assert [ProjectionConfig("tsne").list_arguments(rows)["perplexity"] for rows in (31, 3000)] == [10, 30]
     assert ProjectionConfig("umap").list_arguments(8)["n_neighbors"] == 7
 

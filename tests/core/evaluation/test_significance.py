@@ -68,10 +68,8 @@ def test_intervals_widen_with_row_and_seed_variance():
     base = np.arange(2000) % 10 > 2
     near, far = base.copy(), base.copy()
     near[:60], far[:600] = True, True
-    alike, apart = (
-        accuracy(*[make_pair(near, base)] * 3),
-        accuracy(make_pair(near, base), make_pair(far, base), make_pair(near, base)),
-    )
+    alike = accuracy(*[make_pair(near, base)] * 3)
+    apart = accuracy(make_pair(near, base), make_pair(far, base), make_pair(near, base))
     assert alike.significant and not apart.significant
     assert apart.high - apart.low > 5 * (alike.high - alike.low)
 
@@ -148,7 +146,13 @@ def test_5_percent_of_swaps_exceed_the_normal_quantile(seeds):
     assert compute_swap_variance(*map(list, tables)) ** 0.5 == pytest.approx(expected, rel=0.06)
 
 
-def test_over_and_underconfident_models_are_not_swapped():
+def test_swapping_models_changes_only_the_sign_and_keeps_over_and_underconfidence_apart():
+    first, second = (answers(np.random.default_rng(seed), 200) for seed in (6, 7))
+    one, other = compared(first, second), compared(second, first)
+    assert one.p == pytest.approx(other.p) and one.difference == pytest.approx(-other.difference)
+    found, error = compared(first, first), METRICS["ece"].measure(first, np.ones((1, 200)))[0]
+    assert (found.difference, found.p, found.compute_interval(0.05)) == (0.0, 1.0, None)
+    assert np.abs(METRICS["ece"].parts(first).mean(0)).sum() == pytest.approx(error), "the gaps add up to it"
     random = np.random.default_rng(3)
     sure, timid, other = (answers(random, 1500, shift) for shift in (0.1, -0.1, 0.1))
     assert compute_swap_variance(*([METRICS["ece"].parts(each)] for each in (sure, timid))) is None
@@ -163,12 +167,3 @@ def test_the_interval_excludes_0_exactly_if_p_is_below_alpha(shift, alpha):
         found = compared(answers(random, 120), answers(random, 120, shift), seed)
         low, high = found.compute_interval(alpha)
         assert low < found.difference < high and (found.p < alpha) == (not low <= 0 <= high)
-
-
-def test_swapping_models_changes_only_the_sign():
-    first, second = (answers(np.random.default_rng(seed), 200) for seed in (6, 7))
-    one, other = compared(first, second), compared(second, first)
-    assert one.p == pytest.approx(other.p) and one.difference == pytest.approx(-other.difference)
-    found, error = compared(first, first), METRICS["ece"].measure(first, np.ones((1, 200)))[0]
-    assert (found.difference, found.p, found.compute_interval(0.05)) == (0.0, 1.0, None)
-    assert np.abs(METRICS["ece"].parts(first).mean(0)).sum() == pytest.approx(error), "the gaps add up to it"

@@ -95,7 +95,10 @@ def test_length_differences_are_ratios_and_unknown_words_use_held_out_texts():
     assert not measure(compare(first, other), "words")["differs"]
 
 
-def test_repeated_texts_are_compared_with_chance():
+def test_repeats_are_counted_by_hand_and_compared_with_chance():
+    groups = np.array([0, 0, 1, 1, 2, 2, 2])  # three texts; two exchanges mark rows of the other side
+    marked = np.array([[0, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0]], bool)
+    assert split_differences._count_repeats(groups, marked, 3).tolist() == [[3, 2], [1, 2]]
     rng = np.random.default_rng(0)
     first, other = draw_texts(rng, 400), draw_texts(rng, 100)
     again = [*first.texts[:10], *(f"{text.upper()} " for text in first.texts[10:15])]
@@ -107,12 +110,6 @@ def test_repeated_texts_are_compared_with_chance():
     assert not measure(fewer, "repeats")["differs"], "fewer repeats are no reason to warn"
 
 
-def test_repeats_are_counted_by_hand():
-    groups = np.array([0, 0, 1, 1, 2, 2, 2])  # three texts; two exchanges mark rows of the other side
-    marked = np.array([[0, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0]], bool)
-    assert split_differences._count_repeats(groups, marked, 3).tolist() == [[3, 2], [1, 2]]
-
-
 def test_very_many_repeats_are_sampled(monkeypatch):
     keys = [str(number) for number in range(100)] * 2  # all texts of the other side occur in the first
     for most, sampled in ((200, False), (40, True)):
@@ -121,12 +118,19 @@ def test_very_many_repeats_are_sampled(monkeypatch):
         assert (found.split < 0.9) is sampled and 10 * found.split == pytest.approx(round(10 * found.split))
 
 
-def test_small_differences_are_not_reported():
+def test_small_differences_are_not_reported_and_rare_classes_merged():
     few, numbers = texts(np.random.default_rng(0), 100), np.arange(6_000)
     has = (to_class_matrix((numbers < share * 6_000).astype(int), 2) for share in (0.50, 0.53))
     first, other = (ComparedTexts(few * 60, each) for each in has)
     row = measure(compare(first, other), "labels")
     assert row["p_holm"] < ALPHA and not row["differs"]
+    rng = np.random.default_rng(0)
+    has = to_class_matrix(rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2])), 5)
+    first, other = ComparedTexts(texts(rng, 287), has[:287]), ComparedTexts(texts(rng, 100), has[287:])
+    found = find_differences(first, other, tuple("abcde"), name="test")
+    counts = np.stack([has[:287].sum(0), has[287:].sum(0)])
+    pooled = np.column_stack([counts[:, :2], counts[:, 2:].sum(1)])
+    assert measure(found, "labels")["p"] == pytest.approx(chi2_contingency(pooled, correction=False).pvalue)
 
 
 @pytest.mark.parametrize("n", [0, FEWEST - 1])
@@ -135,16 +139,6 @@ def test_too_few_texts_are_not_compared(n):
     found = compare(draw_texts(rng, 100), draw_texts(rng, n))
     assert found["measures"] == found["warnings"] == []
     assert found["left_out"] == f"{n} texts beside 100 of training: too few to compare, 25 are needed"
-
-
-def test_rare_classes_are_merged():
-    rng = np.random.default_rng(0)
-    has = to_class_matrix(rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2])), 5)
-    first, other = ComparedTexts(texts(rng, 287), has[:287]), ComparedTexts(texts(rng, 100), has[287:])
-    found = find_differences(first, other, tuple("abcde"), name="test")
-    counts = np.stack([has[:287].sum(0), has[287:].sum(0)])
-    pooled = np.column_stack([counts[:, :2], counts[:, 2:].sum(1)])
-    assert measure(found, "labels")["p"] == pytest.approx(chi2_contingency(pooled, correction=False).pvalue)
 
 
 def false_alarms(seed, rounds, m, n, repeated):

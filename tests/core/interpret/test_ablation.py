@@ -177,7 +177,7 @@ def test_patching_the_last_layer_gives_the_donors_prediction(preset, pooling):
     assert max(abs(each.moved) for each in patch_activations(own, TEXT, TEXT, "good").patches) < 1e-5
 
 
-def test_token_patches_add_up_for_mean_pooling():
+def test_patches_of_linear_models_add_up_and_later_layers_read_them():
     own = reader("ndt-pm1-n3")
     found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     tokens = [found["token", 1, token, None].moved for token in range(7)]
@@ -186,6 +186,10 @@ def test_token_patches_add_up_for_mean_pooling():
     found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
     assert found["token", 1, 0, None].moved == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5)
     assert max(abs(found["token", 1, token, None].moved) for token in range(1, 8)) < 1e-6
+    own = reader("ndt-01-n3", Intervention(heads_off=frozenset({(1, 0)})))
+    found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
+    assert found["layer", 0, None, None].log_odds == pytest.approx(compute_odds(own, DONOR), abs=1e-4)
+    assert found["layer", 0, None, None].log_odds != pytest.approx(compute_odds(reader("ndt-01-n3"), DONOR), abs=1e-4)
 
 
 def test_head_patches_equal_the_difference_in_a_linear_model(straight):
@@ -198,13 +202,6 @@ def test_head_patches_equal_the_difference_in_a_linear_model(straight):
     found = index_patches(patch_activations(straight, TEXT, DONOR, "good"))
     for head in range(model.heads):
         assert found["head", 0, None, head].moved == pytest.approx(float(expected[head]), abs=1e-5)
-
-
-def test_patched_layers_feed_later_layers_and_edits_apply_to_both():
-    own = reader("ndt-01-n3", Intervention(heads_off=frozenset({(1, 0)})))
-    found = index_patches(patch_activations(own, TEXT, DONOR, "good"))
-    assert found["layer", 0, None, None].log_odds == pytest.approx(compute_odds(own, DONOR), abs=1e-4)
-    assert found["layer", 0, None, None].log_odds != pytest.approx(compute_odds(reader("ndt-01-n3"), DONOR), abs=1e-4)
 
 
 def test_unsuitable_models_and_different_lengths_are_refused():

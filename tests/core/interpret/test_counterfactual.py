@@ -209,16 +209,7 @@ def test_the_number_of_predictions_is_limited(readings):
 
 
 @pytest.mark.slow
-def test_pairs_of_long_texts_leave_predictions_for_triples():
-    own, asked = make_bag(50.0)
-    found = get_last(search_flip(own, SIXTY))
-    lengths = [len(text.split()) for text in asked]
-    assert found.readings == MOST_READINGS == 4000 and lengths.count(57) > 500
-    assert sum(length > 57 for length in lengths) > 2000
-
-
-@pytest.mark.slow
-def test_a_flip_is_proven_only_after_all_smaller_sets():
+def test_proven_flips_follow_all_smaller_sets_and_long_texts_leave_predictions_for_triples():
     words = [f"word{number}" for number in range(20)]
     strong = {"word3": 6.0, "word7": 6.0, "word9": 6.0}
     own, _ = make_bag(3.3, dict.fromkeys(words, -1.0) | strong)
@@ -231,6 +222,11 @@ def test_a_flip_is_proven_only_after_all_smaller_sets():
     assert get_last(search_flip(own, "good bad film", readings=needed)).verdict == "none, proven"
     assert get_last(search_flip(own, "good bad film", readings=needed - 1)).verdict == "none found"
     assert get_last(search_flip(own, "film film", readings=3)).verdict == "none, proven", "film, and nothing"
+    own, asked = make_bag(50.0)
+    found = get_last(search_flip(own, SIXTY))
+    lengths = [len(text.split()) for text in asked]
+    assert found.readings == MOST_READINGS == 4000 and lengths.count(57) > 500
+    assert sum(length > 57 for length in lengths) > 2000
 
 
 @pytest.mark.slow
@@ -324,13 +320,16 @@ def test_character_ngrams_are_part_of_word_vectors():
     assert list_nearest(own, "film", whole)[:MOST] != list_nearest(own, "film", rows)[:MOST]
 
 
-def test_opposites_and_neighbors_alternate():
+def test_opposites_and_neighbors_alternate_but_marks_links_names_and_numbers_stay():
     own = read_with()
     # VADER: good 1.9, bad -2.5, awful -2.0, sad -2.1; of its other words the run knows none.
     found = find_candidates(own, ["good"])["good"]
     near = list_nearest(own, "good", own.model.embedding.weight.detach()[FIRST:])
     assert [found[0], found[2], found[4]] == ["awful", "sad", "bad"] and len(found) == len(set(found)) == MOST
     assert set(found) <= {"awful", "sad", "bad", *near[:MOST]}
+    odd = [",", "7", "@bob", "#good", "http://good.com", "👍🏽", "xxlong", "..."]
+    assert not any(find_candidates(read_with(), odd).values())
+    assert find_candidates(read_with(), ["zebra"]) == {"zebra": ()}
 
 
 def test_models_without_vectors_use_opposites_of_the_lexicon():
@@ -350,12 +349,6 @@ def test_models_without_vectors_use_opposites_of_the_lexicon():
 def test_candidates_keep_the_casing_of_the_word(word, first):
     found = find_candidates(read_with(), [word])[word]
     assert found[0] == first and all(each.lower() != "good" for each in found)
-
-
-def test_marks_links_names_and_numbers_are_not_replaced():
-    odd = [",", "7", "@bob", "#good", "http://good.com", "👍🏽", "xxlong", "..."]
-    assert not any(find_candidates(read_with(), odd).values())
-    assert find_candidates(read_with(), ["zebra"]) == {"zebra": ()}
 
 
 @pytest.mark.slow

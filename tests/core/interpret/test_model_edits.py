@@ -47,7 +47,7 @@ def test_mixtures_can_be_removed_and_lambdas_scaled():
     assert PARTS.update_link(edits.encode_line(), {"l": None}) == UNCHANGED.set_value("lambdas", (0, 1), 0.5)
 
 
-def test_a_part_is_off_or_at_its_mean_but_not_both():
+def test_parts_and_multiplying_lexicons_are_off_or_at_their_mean_but_not_both():
     line = "h1.1:mean,h2.2:mean,c1.2:mean,m2.1.0:mean"
     edits = PARTS.parse_edits(line)
     assert edits == Edits(heads_mean=((0, 0), (1, 1)), components_mean=((0, 2),), maps_mean=((1, 0, 0),))
@@ -59,6 +59,14 @@ def test_a_part_is_off_or_at_its_mean_but_not_both():
     assert PARTS.parse_edits("h1.1,h1.1:mean,c1.0:mean,c1.0") == Edits(heads_mean=((0, 0),), components_off=((0, 0),))
     assert PARTS.update_link(line, {"h1.1": "h1.1", "c1.2": None}).encode_line() == "h1.1,h2.2:mean,m2.1.0:mean"
     assert PARTS.read_link("h1.1:0,h1.1:mean:mean,l1c1:mean") == (UNCHANGED, 3)
+    can = dataclasses.replace(PARTS, lexical="hadamard")
+    assert (
+        can.parse_edits("s1,s2:mean").describe_changes()
+        == "lexical term of layer 1 off, lexical term of layer 2 at its mean"
+    )
+    assert can.parse_edits("s1:mean,s1") == Edits(lexical_off=(0,))
+    assert can.read_link("s:0.5,s3,s0,s1:0") == (UNCHANGED, 4) and PARTS.read_link("s1,s1:mean") == (UNCHANGED, 2)
+    check_raises(InputError, re.escape("a lexical term in each layer (s1, s1:mean)"), can.parse_edits, "s:0.5")
 
 
 RICH = dataclasses.replace(
@@ -90,13 +98,19 @@ def test_edits_convert_to_an_intervention_and_back_to_the_line(line):
     assert edits.encode_line() == line and RICH.read_link(line) == (edits, 0)
 
 
-def test_edits_round_trip_in_any_order():
+def test_edits_round_trip_and_a_lever_replaces_only_its_own_part():
     line = ",".join([*CHANGES, "mix.0"])
     edits = RICH.parse_edits(" , ".join(reversed(line.split(","))))
     assert edits.encode_line() == line and edits.unmixed
     whole = {name: value for change in CHANGES.values() for name, value in change.items()}
     assert edits.to_intervention() == Intervention(**whole)
     assert RICH.parse_edits("mix.0").to_intervention() is UNCHANGED.to_intervention() is None
+    edits = PARTS.update_link(LINK, {"l2c1": "l2c1:0.9", "c2.0": None, "m1.2.0": "m1.2.0"})
+    assert edits.encode_line() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
+    assert PARTS.update_link(edits.encode_line(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
+    assert PARTS.update_link("h1.2", {"h1.1": "h1.1<b>", "s": "s:2"}) == Edits(heads_off=((0, 1),))
+    assert PARTS.update_link("h1.1, h01.2", {"h1.2": None}) == Edits(heads_off=((0, 0),)), "as written by hand"
+    assert not UNCHANGED and SOME
 
 
 @pytest.mark.parametrize(
@@ -119,17 +133,6 @@ def test_invalid_edits_are_refused_with_the_valid_ones(part, why):
     check_raises(InputError, "4000 characters at most", RICH.parse_edits, "h1.1," * 1000)
 
 
-def test_multiplying_lexicons_are_off_or_at_their_mean_by_layer():
-    can = dataclasses.replace(PARTS, lexical="hadamard")
-    assert (
-        can.parse_edits("s1,s2:mean").describe_changes()
-        == "lexical term of layer 1 off, lexical term of layer 2 at its mean"
-    )
-    assert can.parse_edits("s1:mean,s1") == Edits(lexical_off=(0,))
-    assert can.read_link("s:0.5,s3,s0,s1:0") == (UNCHANGED, 4) and PARTS.read_link("s1,s1:mean") == (UNCHANGED, 2)
-    check_raises(InputError, re.escape("a lexical term in each layer (s1, s1:mean)"), can.parse_edits, "s:0.5")
-
-
 HOSTILE = "l3c1:0.5 l0c1:0.5 l1c0:0.5 l1c3:0.5 l1c1:1.01 l1c1:-0.1 l1c1:nan l1c1:inf l1c1:1e9 l1c1: l٢c1:0.5"
 HOSTILE += " h1.0 h1.3 h0.1 h1 h9999999999999999999.1 c1.3 c3.0 <script>alert(1)</script>"
 
@@ -138,15 +141,6 @@ HOSTILE += " h1.0 h1.3 h0.1 h1 h9999999999999999999.1 c1.3 c3.0 <script>alert(1)
 def test_invalid_parts_of_a_link_are_left_out_and_counted(hostile):
     assert PARTS.read_link(hostile) == (UNCHANGED, 1)
     assert PARTS.read_link(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
-
-
-def test_a_lever_replaces_only_its_own_part_of_the_link():
-    edits = PARTS.update_link(LINK, {"l2c1": "l2c1:0.9", "c2.0": None, "m1.2.0": "m1.2.0"})
-    assert edits.encode_line() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
-    assert PARTS.update_link(edits.encode_line(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
-    assert PARTS.update_link("h1.2", {"h1.1": "h1.1<b>", "s": "s:2"}) == Edits(heads_off=((0, 1),))
-    assert PARTS.update_link("h1.1, h01.2", {"h1.2": None}) == Edits(heads_off=((0, 0),)), "as written by hand"
-    assert not UNCHANGED and SOME
 
 
 def test_maps_gates_and_the_lexicon_can_be_edited():
@@ -165,12 +159,14 @@ def make_view(*layers):
     return SimpleNamespace(layers=[SimpleNamespace(coefficients=np.array(layer)) for layer in layers])
 
 
-def test_lambda_is_the_ratio_of_coefficients():
+def test_lambdas_are_ratios_of_coefficients_and_plain_attention_has_one_component():
     view = make_view([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
     assert get_learned_lambdas(view, subtracts=True) == LearnedLambdas(((pytest.approx(0.25),),), False)
     assert get_learned_lambdas(view, subtracts=False).values == ((pytest.approx(-0.25),),)
     found = get_learned_lambdas(make_view([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
     assert found == LearnedLambdas(((pytest.approx(0.3),),), True)
+    model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
+    assert get_editable(model, LearnedLambdas((), False)) == Editable(3, 4, 1, 0.0, 1.5, placed=True)
 
 
 @pytest.mark.parametrize(
@@ -188,8 +184,3 @@ def test_lambda_is_the_ratio_of_coefficients():
 def test_the_lambda_range_contains_learned_values(preset, own, low, high):
     parts = get_editable(PRESETS[preset].model, LearnedLambdas(((own,),), False))
     assert (parts.low, parts.high) == (pytest.approx(low), pytest.approx(high))
-
-
-def test_plain_attention_has_heads_and_one_component():
-    model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
-    assert get_editable(model, LearnedLambdas((), False)) == Editable(3, 4, 1, 0.0, 1.5, placed=True)

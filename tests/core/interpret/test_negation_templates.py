@@ -60,17 +60,7 @@ def test_the_curve_rises_where_the_models_reach_ends():
     assert predict_template(make_toy(), fill_template("not {} good", "so"), "good").without is None
 
 
-def test_unknown_words_are_noted_and_unknown_classes_refused():
-    assert (
-        predict_template(make_toy(), fill_template("not {} good", "zz qq xx"), "good").note
-        == "60 % of the words are unknown to the run."
-    )
-    with pytest.raises(InputError, match="this run has bad, so so, good"):
-        predict_template(make_toy(), fill_template("not good"), "nice")
-    check_raises(InputError, "name the class", predict_template, make_toy(), fill_template("not good"), "")
-
-
-def test_built_in_templates_have_one_place_and_neutral_insertions():
+def test_built_in_templates_have_one_place_and_unknown_words_or_classes_are_named():
     lexicon = Lexicon.from_config(TextConfig(lexicon=VADER))
     assert not {word for word in FILLER.split() if word in lexicon.entries}
     for name in TEMPLATES:
@@ -78,6 +68,13 @@ def test_built_in_templates_have_one_place_and_neutral_insertions():
         assert shown[0].words == 0 and [step.words for step in shown] == sorted({step.words for step in shown})
         assert not any(set("[]{}") & set(step.text + (step.without or "")) for step in shown)
         assert all(step.without is None or len(step.without) < len(step.text) for step in shown)
+    assert (
+        predict_template(make_toy(), fill_template("not {} good", "zz qq xx"), "good").note
+        == "60 % of the words are unknown to the run."
+    )
+    with pytest.raises(InputError, match="this run has bad, so so, good"):
+        predict_template(make_toy(), fill_template("not good"), "nice")
+    check_raises(InputError, "name the class", predict_template, make_toy(), fill_template("not good"), "")
 
 
 @pytest.mark.parametrize(

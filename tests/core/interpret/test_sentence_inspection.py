@@ -52,7 +52,7 @@ def model(preset="ndt-pm1-n3", **change):
     return make(dataclasses.replace(small(PRESETS[preset].model), **change), torch.float32)
 
 
-def test_maps_and_prediction_equal_a_traced_call():
+def test_maps_and_prediction_equal_a_traced_call_and_unread_tokens_are_reported():
     m = model()
     view = inspect_text(m, TOKENIZER, CLASSES, "Not a GOOD film")
     ids = torch.tensor([TOKENIZER.encode("not a good film").ids])
@@ -65,9 +65,6 @@ def test_maps_and_prediction_equal_a_traced_call():
         np.testing.assert_allclose(shown.components, layer.maps[0].detach(), atol=1e-6)
         np.testing.assert_allclose(shown.combined, layer.combined[0].detach(), atol=1e-6)
         assert shown.coefficients.shape == (3, 2, 4)
-
-
-def test_unknown_and_truncated_tokens_are_reported():
     view = inspect_text(model(), TOKENIZER, CLASSES, "a <unk> zebra film " + "bad " * 9)
     assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra") and view.unknown[:5] == (False, True, True, True, True)
     assert len(view.tokens) == 8 and view.truncated == 15 - 8
@@ -94,16 +91,13 @@ def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
     assert all(layer.combined.shape == (2, 0, 0) for layer in view.layers)
 
 
-def test_a_text_too_long_for_maps_has_a_reason(monkeypatch):
-    monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
-    attention = dataclasses.replace(PRESETS["ndt-pm1-n3"].model.attention, window=2)
-    assert inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all").too_long
-
-
-def test_a_class_token_comes_first_and_models_without_attention_have_no_layers():
+def test_a_class_token_comes_first_and_layers_or_maps_that_are_missing_have_a_reason(monkeypatch):
     view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
     assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
     assert inspect_text(BagOfNgrams(vocabulary=TOKENIZER.size, classes=3), TOKENIZER, CLASSES, "good").layers == ()
+    monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
+    attention = dataclasses.replace(PRESETS["ndt-pm1-n3"].model.attention, window=2)
+    assert inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all").too_long
 
 
 @pytest.mark.slow

@@ -123,7 +123,7 @@ def test_the_head_of_its_own_is_measured_against_the_last_layer():
     assert rows[0]["control"]["last layer"]["value"] == pytest.approx(last, abs=1e-5)
 
 
-def test_js_distance_is_scipys():
+def test_js_distance_is_scipys_and_estimates_are_means_with_intervals_over_texts():
     from scipy.spatial.distance import jensenshannon
 
     one, other = torch.rand(2, 6, generator=torch.Generator().manual_seed(0)).double()
@@ -131,6 +131,12 @@ def test_js_distance_is_scipys():
     assert float(compute_js_distance(one, other)) == pytest.approx(jensenshannon(one, other, base=2))
     ends = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
     assert float(compute_js_distance(*ends)) == 1 and float(compute_js_distance(one, one)) == 0
+    found = estimate_means(np.array([[1.0, np.nan], [2.0, 5.0], [6.0, 7.0]]))
+    assert found.value.tolist() == [3, 6] and found.low[0] < 3 < found.high[0]
+    assert math.isnan(found.low[1])  # a resample may hold only the first text
+    ratio = estimate_means(np.array([[2.0], [6.0]]), np.array([[4.0], [4.0]]))
+    assert ratio.value.tolist() == [1] and (ratio.low[0], ratio.high[0]) == (0.5, 1.5)
+    assert estimate_means(np.full((3, 1), np.nan)).describe(0) == {"value": None, "interval": None}
 
 
 def plant(own, sizes):
@@ -165,15 +171,6 @@ def test_identical_components_are_within_their_controls_and_planted_ones_outside
         controls = [row["control"][name]["value"] for name in ("exchanged", "untrained")]
         assert row["outside"] == (row["interval"][0] > max(each["interval"][1] for each in row["control"].values()))
         assert row["layer"] > 1 or row["value"] > max(controls)
-
-
-def test_estimates_are_means_with_intervals_over_texts():
-    found = estimate_means(np.array([[1.0, np.nan], [2.0, 5.0], [6.0, 7.0]]))
-    assert found.value.tolist() == [3, 6] and found.low[0] < 3 < found.high[0]
-    assert math.isnan(found.low[1])  # a resample may hold only the first text
-    ratio = estimate_means(np.array([[2.0], [6.0]]), np.array([[4.0], [4.0]]))
-    assert ratio.value.tolist() == [1] and (ratio.low[0], ratio.high[0]) == (0.5, 1.5)
-    assert estimate_means(np.full((3, 1), np.nan)).describe(0) == {"value": None, "interval": None}
 
 
 def test_kinds_come_from_the_texts_language_and_punctuation_from_any():

@@ -11,7 +11,7 @@ from core.lessons.data import ASKED, CLASSES, MEANT, MEASURED, OPTIONS, PROBES, 
 pytestmark = pytest.mark.slow
 
 
-def test_records_are_whole_and_in_order():
+def test_records_are_whole_in_order_and_of_the_corpus_without_its_probes():
     records = read_records()
     for name in SETTINGS:
         steps = records[name]["steps"]
@@ -21,9 +21,6 @@ def test_records_are_whole_and_in_order():
             assert len(each["answers"]) == len(PROBES) == len(MEANT)
             assert all(0 <= p <= 1 for p in (*each["answers"], each["known"], each["fresh"]))
     assert len(records["few"]["seeds"]) == len(record_training.SEEDS)
-
-
-def test_rows_are_those_of_the_corpus_and_no_probe_is_among_them():
     dataset, records = load_dataset(DataConfig()), read_records()
     texts = {text for rows in dataset.splits.values() for text in rows["text"]}
     assert not texts & {*PROBES} and dataset.classes == CLASSES

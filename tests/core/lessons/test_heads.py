@@ -19,12 +19,16 @@ def without(starters, text, *places, each=4):
     return api.inspect(RUN, text, edit=edit, store=starters)["prediction"]["probabilities"]["positive"]
 
 
-def test_the_answer_without_each_head_is_that_of_ablation(content, starters):
+def test_the_answers_without_each_head_and_each_set_of_heads_are_those_of_the_model(content, starters):
     for sentence in (content.figure["first"], content.figure["second"]):
         found = api.parts(RUN, sentence["text"], target="positive", store=starters)
         odds = [found["log_odds"] - part["zero"] for part in found["parts"] if part["kind"] == "head"]
         assert sentence["alone"] == pytest.approx(1 / (1 + np.exp(-np.array(odds))), abs=6e-4)
         assert sentence["positive"] == pytest.approx(found["prediction"]["probabilities"]["positive"], abs=6e-4)
+    sets, text = content.figure["sets"], content.figure["first"]["text"]
+    assert len(sets) == 2**12 and sets[0] == pytest.approx(1000 * content.figure["first"]["positive"], abs=1)
+    for places in ((5,), (10, 11), (0, 4, 8), range(12)):
+        assert sets[sum(1 << at for at in places)] == pytest.approx(1000 * without(starters, text, *places), abs=0.6)
 
 
 def test_one_head_alone_flips_the_right_and_the_wrong_answer(content, starters):
@@ -37,13 +41,6 @@ def test_one_head_alone_flips_the_right_and_the_wrong_answer(content, starters):
         assert len(sentence["text"].split()) <= heads.MOST_WORDS
     assert rights == [True, False]
     assert [question.right for question in content.questions] == [content.figure["right"]] * 2
-
-
-def test_every_set_of_heads_is_the_model_with_these_off(content, starters):
-    sets, text = content.figure["sets"], content.figure["first"]["text"]
-    assert len(sets) == 2**12 and sets[0] == pytest.approx(1000 * content.figure["first"]["positive"], abs=1)
-    for places in ((5,), (10, 11), (0, 4, 8), range(12)):
-        assert sets[sum(1 << at for at in places)] == pytest.approx(1000 * without(starters, text, *places), abs=0.6)
 
 
 def test_the_other_way_is_the_smallest_without_the_deciding_head(content):

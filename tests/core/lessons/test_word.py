@@ -23,21 +23,15 @@ def say_positive(starters, *texts):
     return load_run(starters, RUN).predict(list(texts)).probabilities[:, 1].tolist()
 
 
-def test_words_are_those_with_letters_or_digits():
+def test_words_have_letters_or_digits_and_a_smallest_set_that_flips_is_found_if_there_is_one():
     text = "It's 5 o'clock, isn't it?!"
     assert [text[start:end] for start, end in find_words(text)] == ["It's", "5", "o'clock", "isn't", "it"]
-
-
-def test_a_smallest_set_that_flips_is_found_and_none_where_there_is_none():
+    assert [join_words(words) for words in ("a", "ab", "abc")] == ["“a”", "“a” and “b”", "“a”, “b” and “c”"]
     sets = [900_000] * 8
     assert find_flips(sets, [0, 1, 2]) is None
     sets[to_bits([0, 1])], sets[to_bits([1, 2])], sets[7] = 400_000, 100_000, 10
     assert find_flips(sets, [0, 1, 2]) == (1, 2) and find_flips(sets, [0, 1]) == (0, 1)
     assert find_flips(sets, [2]) is None
-
-
-def test_words_are_joined_with_and():
-    assert [join_words(words) for words in ("a", "ab", "abc")] == ["“a”", "“a” and “b”", "“a”, “b” and “c”"]
 
 
 def test_the_answer_without_each_word_is_that_of_the_sentence_typed_without_it(content, starters):

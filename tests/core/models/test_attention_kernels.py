@@ -330,13 +330,10 @@ def test_texts_have_the_same_global_tokens_in_every_batch(lengths, layer):
     assert together.tolist() == [draw_positions(length, layer=layer, seed=3) for length in lengths]
 
 
-def test_global_positions_never_change():
+def test_global_positions_depend_on_seed_layer_and_length_and_never_change():
     # Recorded values: other versions of Python and torch must draw the same.
     assert draw_positions(100) == [0, 99, 80, 82] and draw_positions(9) == [0, 8, 3, 7]
     assert draw_positions(3) == [0, 2, 1, ABSENT]
-
-
-def test_seed_layer_and_length_change_the_positions():
     assert len({tuple(draw_positions(200, layer=layer)) for layer in range(20)}) > 15
     assert len({tuple(draw_positions(200, seed=seed)) for seed in range(20)}) > 15
     assert len({draw_positions(length)[2] for length in range(200, 220)}) > 10
@@ -353,7 +350,7 @@ def test_inner_positions_are_drawn_uniformly():
     assert (count[1:11] - expected).abs().max() < 5 * 25
 
 
-def test_the_mask_equals_its_definition_for_every_pair():
+def test_the_mask_equals_its_definition_and_a_wide_window_shows_all_keys():
     keep = torch.tensor([[True, True, False, True, True, True, True, False], [True, True, True] + 5 * [False]])
     positions = torch.tensor([[0, 6, 4], [0, 2, ABSENT]])
     mask = build_support_mask(keep, positions, window=2)
@@ -362,6 +359,9 @@ def test_the_mask_equals_its_definition_for_every_pair():
         for i in range(8):
             for j in range(8):
                 assert mask[b, i, j] == (bool(keep[b, j]) and (abs(i - j) <= 1 or i in everywhere or j in everywhere))
+    keep = torch.arange(9) < torch.tensor([9, 4, 0])[:, None]
+    mask = build_support_mask(keep, draw_global_positions(keep.sum(1), layer=0, random=0, seed=0), window=16)
+    assert torch.equal(mask, keep[:, None].expand(3, 9, 9))
 
 
 @pytest.mark.parametrize("window", [2, 6, 64])
@@ -374,9 +374,3 @@ def test_visibility_is_symmetric_and_includes_half_the_window_on_each_side(windo
     for i in [i for i in range(window // 2, 70 - window // 2) if i not in positions[1].tolist()]:
         inside = range(i - window // 2, i + window // 2 + 1)
         assert mask[1, i].nonzero().flatten().tolist() == sorted({*inside, *positions[1].tolist()})
-
-
-def test_a_wide_window_shows_all_keys():
-    keep = torch.arange(9) < torch.tensor([9, 4, 0])[:, None]
-    mask = build_support_mask(keep, draw_global_positions(keep.sum(1), layer=0, random=0, seed=0), window=16)
-    assert torch.equal(mask, keep[:, None].expand(3, 9, 9))

@@ -90,12 +90,17 @@ def test_baselines_follow_their_equations_for_any_padding_or_batch(batch, model,
     assert not model.embedding.weight.grad[40].any()
 
 
-def test_cnn_traces_show_each_filter_at_each_token(batch):
+def test_traces_show_embeddings_of_a_bilstm_and_each_filter_of_a_cnn(batch):
     output = cnn()(batch, trace=True, intervene=Intervention())
     branches = output.trace.head.branches
     assert {k: tuple(branch.shape) for k, branch in branches.items()} == {k: (5, 9, CHANNELS) for k in KERNELS}
     torch.testing.assert_close(torch.cat([branch.amax(1) for branch in branches.values()], 1), output.pooled)
     assert not any(branch[~batch.keep].any() for branch in branches.values())
+    model = bilstm()
+    trace = model(batch, trace=True, intervene=Intervention()).trace
+    assert trace.layers == ()
+    torch.testing.assert_close(trace.embedded, model.embedding(batch.ids))
+    check_raises(RuntimeError, "eval", model.train(), batch, trace=True)
 
 
 def test_dropout_is_off_in_evaluation_and_follows_the_cnn_maxima(batch):
@@ -105,14 +110,6 @@ def test_dropout_is_off_in_evaluation_and_follows_the_cnn_maxima(batch):
     torch.testing.assert_close(recurrent(batch).logits, bilstm(layers=2)(batch).logits)
     recurrent.train()
     assert (recurrent(batch).logits[0] - recurrent(batch).logits[0]).abs().max() > 1e-3
-
-
-def test_bilstm_traces_show_the_embeddings(batch):
-    model = bilstm()
-    trace = model(batch, trace=True, intervene=Intervention()).trace
-    assert trace.layers == ()
-    torch.testing.assert_close(trace.embedded, model.embedding(batch.ids))
-    check_raises(RuntimeError, "eval", model.train(), batch, trace=True)
 
 
 GOOD, BAD, PLAIN = [0.8, 0.2, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]
@@ -190,13 +187,10 @@ def test_settings_without_effect_are_refused(family, name, changes):
         ModelConfig(**{**start, **changes})
 
 
-def test_models_without_heads_can_have_any_width():
+def test_models_without_heads_can_have_any_width_within_the_limits_of_every_family():
     model = build_model(ModelConfig(family="bilstm", width=7, ff_width=5), vocabulary=30, classes=2)
     assert model.embedding.embedding_dim == 7
     assert ModelConfig(**CNN, width=51).by_steps and not ModelConfig(family="tfidf-nb").by_steps
-
-
-def test_limits_apply_to_every_family_and_a_cnn_needs_windows():
     for dropout in (-0.1, 1.0):
         check_raises(ConfigError, r"model\.dropout", ModelConfig, family="bilstm", dropout=dropout)
     check_raises(ConfigError, r"choose model\.head\.kernels=3,4,5", ModelConfig, family="cnn")

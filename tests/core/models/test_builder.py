@@ -112,13 +112,17 @@ def copy_and_compare(target, source, origins=(), same_classes=True):
     return found, before, target.state_dict(), source.state_dict()
 
 
-def test_copied_models_give_the_same_predictions():
+def test_copied_models_give_the_same_predictions_and_other_classes_keep_a_new_head():
     target, source = model(seed=1), model()
     found, *_ = copy_and_compare(target, source)
     ids = torch.tensor([[2, 3, 4, 5]])
     batch = Batch(ids, ids > 0)
     assert torch.equal(target(batch).logits, source(batch).logits)
     assert found.numbers == found.of and found.fresh == () == found.partly
+    found, before, own, theirs = copy_and_compare(model(classes=3, seed=1), model(), same_classes=False)
+    assert found.fresh == ("head.weight", "head.bias") and torch.equal(own["head.weight"], before["head.weight"])
+    assert all(torch.equal(own[name], theirs[name]) for name in own if not name.startswith("head."))
+    assert found.of - found.numbers == 3 * 8 + 3
 
 
 @pytest.mark.parametrize("preset", encoders())
@@ -129,14 +133,7 @@ def test_every_encoder_can_start_from_one_of_its_kind(preset):
     assert all(torch.equal(own[name], theirs[name]) for name, _ in target.named_parameters())
 
 
-def test_other_classes_keep_a_new_head():
-    found, before, own, theirs = copy_and_compare(model(classes=3, seed=1), model(), same_classes=False)
-    assert found.fresh == ("head.weight", "head.bias") and torch.equal(own["head.weight"], before["head.weight"])
-    assert all(torch.equal(own[name], theirs[name]) for name in own if not name.startswith("head."))
-    assert found.of - found.numbers == 3 * 8 + 3
-
-
-def test_plain_attention_becomes_the_base_map_of_ndt():
+def test_plain_attention_becomes_the_base_map_of_ndt_and_the_reverse():
     found, before, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, attention=NDT), seed=1), model())
     for layer in range(2):
         for part in ("query", "key"):
@@ -148,26 +145,22 @@ def test_plain_attention_becomes_the_base_map_of_ndt():
         value = f"layers.{layer}.attention.value.weight"
         assert torch.equal(own[value], theirs[value])
     assert {name.split(".")[-2] for name in found.fresh} <= {"mixing", "head_norm"}
-
-
-def test_the_base_map_of_ndt_becomes_plain_attention():
     _, _, own, theirs = copy_and_compare(model(seed=1), model(dataclasses.replace(BODY, attention=NDT)))
     name = "layers.0.attention.key.weight"
     assert torch.equal(own[name], theirs[name][:8])
 
 
-def test_new_words_start_as_the_mean_of_their_pieces():
+def test_copied_embeddings_are_rescaled_and_new_words_start_as_the_mean_of_their_pieces():
     found, before, own, theirs = copy_and_compare(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
     words, known = own["embedding.weight"], theirs["embedding.weight"]
     assert torch.equal(words[:9], known) and torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
     assert torch.equal(words[10], before["embedding.weight"][10]), "of an unknown word nothing is known"
     assert torch.equal(words[11], known[5])
     assert found.partly == ("embedding.weight",) and found.of - found.numbers == 8
-
-
-def test_embeddings_are_rescaled_between_models():
     _, _, own, theirs = copy_and_compare(model(dataclasses.replace(BODY, initial="torch"), seed=1), model())
     assert torch.allclose(own["embedding.weight"], theirs["embedding.weight"] * 8**0.5)
+    with pytest.raises(ValueError, match="12 words, but 9 known and 1 new ones"):
+        copy_weights(model(vocabulary=12), model(), origins=[[2]], same_classes=True)
 
 
 def test_other_shapes_layers_and_parts_keep_their_random_start():
@@ -178,17 +171,9 @@ def test_other_shapes_layers_and_parts_keep_their_random_start():
     assert all(torch.equal(own[name], before[name]) for name in fresh)
     assert torch.equal(own["layers.1.attention.query.weight"], theirs["layers.1.attention.query.weight"])
     assert all(torch.equal(own[name], theirs[name]) for name in set(own) - fresh)
-
-
-def test_with_another_width_only_matching_biases_are_copied():
     found, *_ = copy_and_compare(model(dataclasses.replace(BODY, width=16), seed=1), model())
     kept = {name for name in model().state_dict()} - set(found.fresh)
     assert kept == {f"layers.{n}.feedforward.{part}.bias" for n in range(2) for part in ("gate", "up")} | {"head.bias"}
-
-
-def test_inconsistent_vocabularies_are_refused():
-    with pytest.raises(ValueError, match="12 words, but 9 known and 1 new ones"):
-        copy_weights(model(vocabulary=12), model(), origins=[[2]], same_classes=True)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
@@ -200,18 +185,12 @@ def test_dropout_zeroes_a_share_and_keeps_the_mean(p):
     assert y.mean().item() == pytest.approx(1, abs=0.03)
 
 
-def test_entries_with_a_shared_draw_are_independent():
+def test_dropout_draws_are_independent_off_in_evaluation_and_the_mask_of_the_gradient():
     torch.manual_seed(0)
     dropped = (Dropout(0.5)(torch.ones(400_000)) == 0).double().view(-1, 4)
     assert (torch.corrcoef(dropped.T) - torch.eye(4)).abs().max() < 0.01
-
-
-def test_dropout_is_off_in_evaluation_and_for_p_zero():
     x = torch.randn(4, 5)
     assert Dropout(0.5).eval()(x) is x and Dropout(0.0)(x) is x
-
-
-def test_the_dropout_gradient_is_the_mask():
     torch.manual_seed(1)
     x = torch.ones(50, requires_grad=True)
     y = Dropout(0.4)(x)

@@ -268,16 +268,13 @@ def test_traces_in_training_mode_are_refused(batch):
     check_raises(RuntimeError, "eval", make(small(PRESETS["vanilla"].model)).train(), batch, trace=True)
 
 
-def test_positions_are_standard_sinusoids():
+def test_positions_are_standard_sinusoids_and_embeddings_scaled_to_their_size(batch):
     table = compute_sinusoid(50, 8, torch.device("cpu"))
     for position in (0, 1, 49):
         for i in range(4):
             angle = torch.tensor(position / 10_000 ** (2 * i / 8))
             torch.testing.assert_close(table[position, 2 * i], angle.sin(), atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(table[position, 2 * i + 1], angle.cos(), atol=1e-5, rtol=1e-5)
-
-
-def test_embeddings_are_scaled_to_the_size_of_positions(batch):
     model = make(small(PRESETS["vanilla"].model))
     embedded = model(batch, trace=True).trace.embedded
     wanted = model.embedding.weight[batch.ids] * 4 + compute_sinusoid(9, 16, torch.device("cpu"))

@@ -22,7 +22,7 @@ def additive(constraint="01", components=4, layer=1, **changes) -> Additive:
     return Additive(layer=layer, components=components, constraint=constraint, **given)
 
 
-def test_differential_lambda_follows_its_equation():
+def test_both_differential_lambdas_follow_their_equations():
     torch.manual_seed(0)
     mixing = Differential(layer=2, head_width=4, sets=1)
     q1, q2, k1, k2 = (v[0].tolist() for v in (*mixing.lambda_q, *mixing.lambda_k))
@@ -30,9 +30,6 @@ def test_differential_lambda_follows_its_equation():
     wanted = first - second + 0.8 - 0.6 * math.exp(-0.3)
     assert mixing.get_lambdas().item() == pytest.approx(wanted, abs=1e-6)
     assert mixing(X).flatten().tolist() == pytest.approx([1, -wanted], abs=1e-6)
-
-
-def test_differential_v2_lambda_is_a_sigmoid_per_token_and_head():
     torch.manual_seed(0)
     mixing = DifferentialV2(width=16, heads=3)
     c = mixing(X)

@@ -123,21 +123,15 @@ def test_features_list_enabled_options(name, expected):
     assert list_features(PRESETS[name].model) == expected
 
 
-def test_every_attention_option_is_listed():
+def test_every_attention_option_and_map_is_listed_and_papers_match_presets():
     base = ModelConfig(attention=AttentionConfig(mixing="additive", components=2, gate=True, lexical="add", window=4))
     changes = {"rotary": True, "qk_norm": True, "lexicon_gate": True, "window": 8, "lexical": "hadamard"}
     changes |= {"lexical_heads": "last", "constraint": "pos", "head_norm": True, "row_norm": True, "components": 3}
     for name, value in changes.items():
         changed = dataclasses.replace(base, attention=dataclasses.replace(base.attention, **{name: value}))
         assert list_features(changed) != list_features(base), name
-
-
-def test_a_model_adds_one_map_less_than_it_has():
     said = [describe_addition(PRESETS[name].model) for name in ("ndt-01-n2", "ndt-pm1-n4", "differential")]
     assert said == ["adds 1 attention map", "adds 3 maps, signed λ", "subtracts an attention map"]
-
-
-def test_papers_and_presets_match():
     assert {preset.paper for preset in PRESETS.values()} == set(PAPERS)
 
 
@@ -188,17 +182,14 @@ def test_equations_contain_exactly_the_terms_of_the_model(seed):
     assert subtracts or whole.split("\n")[0].count(r"\lambda_{") - (r"n,\mathrm" in whole) == components - 1
 
 
-def test_every_symbol_of_the_score_is_defined():
+def test_every_symbol_of_the_score_is_defined_and_different_structures_have_own_equations():
     whole = text("lexical-last-scaled")
     assert r"\frac{\sigma_{ij}}{\sqrt{64}}\,[h=H]" in whole and r"\sigma_{ij} = \rho_i\cdot\rho_j" in whole
+    names = "vanilla ndt-01-n2 ndt-pm1-n2 differential sentiformer sentiformer-full sentiformer-no-pos lexical-all"
+    names += " lexical-all-scaled lexical-hadamard inceptive-64 inceptive-no-dense tweet-v1-p2"
+    assert len({text(name) for name in names.split()}) == len(names.split())
 
 
 @pytest.mark.parametrize("name", ["bilstm", "cnn", "tfidf-logreg", "lexicon"])
 def test_baseline_equations_have_no_attention(name):
     assert "softmax" not in text(name) and r"\mathrm{logits}" in text(name)
-
-
-def test_different_structures_have_different_equations():
-    names = "vanilla ndt-01-n2 ndt-pm1-n2 differential sentiformer sentiformer-full sentiformer-no-pos lexical-all"
-    names += " lexical-all-scaled lexical-hadamard inceptive-64 inceptive-no-dense tweet-v1-p2"
-    assert len({text(name) for name in names.split()}) == len(names.split())

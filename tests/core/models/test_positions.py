@@ -20,16 +20,13 @@ from core.models.trace import Batch, Intervention
 KEEP = torch.arange(6) < torch.tensor([6, 3, 1, 0])[:, None]
 
 
-def test_recency_depends_on_the_text_length():
+def test_positions_are_the_weighted_sum_of_three_terms_and_recency_depends_on_the_length():
     table = compute_recency(KEEP, 4)
     for row, n in enumerate((6, 3, 1)):
         for i in range(1, n + 1):
             wanted = [math.sin(math.pi * i / n), math.cos(math.pi * i / n)] * 2
             assert table[row, i - 1].tolist() == pytest.approx(wanted, abs=1e-6)
         assert table[row, n - 1, 1] == -1 and (table[row, : n - 1, 1] > -1).all()
-
-
-def test_positions_are_the_weighted_sum_of_three_terms():
     torch.manual_seed(0)
     positions = PolarityAware(width=8, recency=True, tags=True)
     tags = torch.arange(24).view(4, 6) % 13
@@ -42,15 +39,12 @@ def test_positions_are_the_weighted_sum_of_three_terms():
     torch.testing.assert_close(positions(x, KEEP, tags), wanted)
 
 
-def test_unknown_tags_add_nothing_and_class_tokens_have_a_tag():
+def test_texts_without_tags_or_with_unknown_ones_have_no_tag_term():
     positions = PolarityAware(width=8, recency=False, tags=True)
     assert (positions.tags.weight[0] == 0).all()
     assert positions.tags.weight.shape == (14, 8) and set(positions.get_factors()) == {"alpha", "gamma"}
     model = make(ModelConfig(width=16, position="polarity-aware", pooling="cls"))
     assert (model(example(), trace=True).trace.tags[:, 0] == CLASS_TAG).all()
-
-
-def test_texts_without_tags_train_without_the_tag_term():
     model = make(ModelConfig(width=16, position="polarity-aware"))
     with torch.no_grad():
         model.positions.tags.weight[0] = 0
@@ -109,15 +103,12 @@ def test_predictions_do_not_depend_on_trace_or_batch(preset):
     assert not torch.allclose(model(batch._replace(grams=torch.zeros_like(batch.grams))).logits[0], logits[0])
 
 
-def test_texts_without_n_grams_are_refused():
-    check_raises(InputError, "these texts come without them", make(make_config()), example())
-
-
-def test_capabilities_include_n_grams():
+def test_models_with_n_grams_say_so_and_refuse_texts_without_them():
     assert "ngrams" in list_capabilities(make_config()) and "ngrams" not in list_capabilities(ModelConfig())
     assert build_model(
         dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2
     ).ngrams.table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
+    check_raises(InputError, "these texts come without them", make(make_config()), example())
 
 
 FAMILIES = [*encoders(), "bilstm", "cnn"]

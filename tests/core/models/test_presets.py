@@ -23,8 +23,18 @@ from core.runs.sweep import Plan, list_members
 FREE = {name for name, preset in PRESETS.items() if name.startswith("tfidf") or name == "lexicon"}
 
 
-def test_every_preset_lists_its_deviations():
+def test_every_preset_lists_deviations_of_only_the_parts_of_its_variant():
     assert {name for name, preset in PRESETS.items() if not preset.departures} == FREE
+
+    def list_names(name: str) -> set[str]:
+        return {each.what for each in PRESETS[name].departures}
+
+    assert "gate of the class token" not in list_names("sentiformer-no-gate")
+    assert not {"window", "random tokens", "global tokens"} & list_names("sentiformer-full")
+    assert "tagger" not in list_names("sentiformer-no-pos") and "tagger" in list_names("sentiformer")
+    assert "lexicon" not in list_names("lexical-none")
+    assert "statistics of the batch norm" not in list_names("inceptive-mean")
+    assert "dropout after the encoder" not in list_names("inceptive-64")
 
 
 @pytest.mark.slow
@@ -52,18 +62,6 @@ def test_deviations_read_their_values_from_the_preset():
     assert rows["learning rate"]["instead"] == "training.lr=1e-5"
     assert rows["two classes"]["here"] == "model.head.one_logit=false"
     assert preset_catalog.describe_preset("inceptive-64")["departures"] == list(rows.values())
-
-
-def test_deviations_concern_only_parts_of_the_variant():
-    def list_names(name: str) -> set[str]:
-        return {each.what for each in PRESETS[name].departures}
-
-    assert "gate of the class token" not in list_names("sentiformer-no-gate")
-    assert not {"window", "random tokens", "global tokens"} & list_names("sentiformer-full")
-    assert "tagger" not in list_names("sentiformer-no-pos") and "tagger" in list_names("sentiformer")
-    assert "lexicon" not in list_names("lexical-none")
-    assert "statistics of the batch norm" not in list_names("inceptive-mean")
-    assert "dropout after the encoder" not in list_names("inceptive-64")
 
 
 def test_gates_start_open_and_are_one_at_class_tokens():
@@ -108,15 +106,12 @@ def test_every_backbone_of_a_paper_has_a_recipe_with_sources():
         assert each.settings or "states no" in each.note
 
 
-def test_inceptive_recipes_match_table_2():
+def test_inceptive_recipes_match_table_2_and_name_the_head_of_the_preset(here):
     for name, length, decay in (("bertweet", 126, 1e-3), ("biobert", 510, 1e-4), ("ct-bert", 126, 1e-4)):
         made = compose("pretrained", RECIPES[f"inceptive-{name}"].settings)
         assert (made.text.max_length, made.training.weight_decay) == (length, decay)
         found = made.training
         assert (found.lr, found.epochs, found.batch_size, found.schedule, found.clip) == (1e-5, 12, 32, "cosine", 1)
-
-
-def test_the_head_that_inceptive_notes_name_is_that_of_the_preset(here):
     here("csebuetnlp/banglabert")
     told = dict(re.findall(r"--set ([\w.]+)=([\w,]+)", FINE_TUNINGS["inceptive-banglabert"].note))
     made = configure("built-in", "pretrained", told, recipe="inceptive-banglabert")
@@ -124,7 +119,7 @@ def test_the_head_that_inceptive_notes_name_is_that_of_the_preset(here):
     assert compose("pretrained", RECIPES["sentiformer-bert"].settings).training.lr == 1e-4
 
 
-def test_recipes_set_the_backbone_sizes_and_combine_with_heads_and_lexicons(here):
+def test_recipes_set_the_backbone_sizes_unless_another_is_given_and_combine_with_heads(here):
     here("vinai/bertweet-base")
     mine = {"model.head.kernels": "2,3,5,7", "model.attention.lexical": "add", "text.lexicon": "vader"}
     config = configure("built-in", "pretrained", {**mine, "training.epochs": 2}, recipe="inceptive-bertweet")
@@ -134,9 +129,6 @@ def test_recipes_set_the_backbone_sizes_and_combine_with_heads_and_lexicons(here
     assert (config.training.lr, config.training.epochs) == (1e-5, 2)
     [cell] = list_members(Plan("study", ("pretrained",), recipe="inceptive-bertweet"))
     assert (cell.config.model.backbone, cell.config.model.width) == ("vinai/bertweet-base", 24)
-
-
-def test_recipes_accept_another_backbone(here):
     folder = here("other")
     config = configure("built-in", "pretrained", {"model.backbone": str(folder)}, recipe="inceptive-roberta")
     assert (config.model.backbone, config.training.epochs) == (str(folder), 12)

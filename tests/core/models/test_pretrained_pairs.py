@@ -71,15 +71,12 @@ def test_pairs_are_encoded_like_the_library(known):
         torch.testing.assert_close(vectors[row, keep[row]], expected, rtol=0, atol=1e-5)
 
 
-def test_the_pair_mark_cannot_be_typed(known):
-    _, tokenizer, _ = known
-    mark = tokenizer.between
-    for name in ("[SEP]", "</s>"):
-        assert tokenizer.encode(join_pair(f"good {name} film", f"{name} bad")).ids.count(mark[0]) == len(mark)
-
-
-def test_truncated_pairs_keep_both_texts_and_their_offsets(known):
+def test_pairs_keep_both_texts_when_truncated_and_their_mark_cannot_be_typed(known):
     found, tokenizer, _ = known
     long = fit_tokenizer([join_pair("good " * 50, "bad " * 50)] * 3, tokenizer.config, read_tokenizer(found))
     assert len(long.encode(join_pair("good " * 50, "bad " * 3)).ids) == long.max_length <= 38
     assert restore_tokenizer(long.to_json()).encode_batch(TEXTS) == long.encode_batch(TEXTS)
+    _, tokenizer, _ = known
+    mark = tokenizer.between
+    for name in ("[SEP]", "</s>"):
+        assert tokenizer.encode(join_pair(f"good {name} film", f"{name} bad")).ids.count(mark[0]) == len(mark)

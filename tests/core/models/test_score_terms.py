@@ -191,7 +191,7 @@ def test_rotary_scores_depend_only_on_distance():
     torch.testing.assert_close(apply_rotary(q).norm(dim=-1), q.norm(dim=-1))
 
 
-def test_constant_gates_have_no_effect_and_closed_ones_mask_keys():
+def test_constant_gates_have_no_effect_and_all_but_class_tokens_can_be_set_or_closed():
     gated, plain = layer(gate=True), layer()
     plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
     with torch.no_grad():
@@ -203,9 +203,6 @@ def test_constant_gates_have_no_effect_and_closed_ones_mask_keys():
         torch.testing.assert_close(run(gated, intervene=closing, trace=trace)[0], run(plain, keep=hidden)[0])
     seen = run(gated, intervene=closing, trace=True)[1]
     assert (seen.gates[:, 2] == 0).all() and (seen.maps[..., 2] == 0).all()
-
-
-def test_gates_can_be_set_except_at_class_tokens():
     gated = layer(gate=True)
     seen = run(gated, trace=True, intervene=Intervention(gates=((1, 3, 0.25), (0, 4, 0.5))), class_token=True)[1]
     torch.testing.assert_close(seen.gates[:, 3], torch.full((B,), 0.25, dtype=torch.float64))
@@ -213,12 +210,22 @@ def test_gates_can_be_set_except_at_class_tokens():
     assert not torch.isclose(seen.gates[:, 4], torch.tensor(0.5, dtype=torch.float64)).any(), "that was another layer"
 
 
-def test_the_lexical_term_can_be_scaled_or_switched_off():
+def test_added_terms_can_be_scaled_or_off_and_their_mean_has_no_effect():
     lexical, plain = layer(lexical="add"), layer()
     plain.load_state_dict(lexical.state_dict())
     torch.testing.assert_close(run(lexical, intervene=Intervention(lexical_scale=0.0))[0], run(plain)[0])
     shown = run(lexical, trace=True, intervene=Intervention(lexical_scale=2.0))[1].terms["lexical"]
     torch.testing.assert_close(shown[:, 0], 2 * POLARITY @ POLARITY.transpose(1, 2))
+    attention = layer(lexical="add")
+    with torch.no_grad():
+        off, level = (run(attention, trace=True, intervene=SILENT[name])[1] for name in ("off", "mean"))
+    torch.testing.assert_close(off.maps, level.maps)
+    q, k = (each(X[0]) for each in (attention.query, attention.key))
+    mean = (POLARITY[0] @ POLARITY[0].T).mean(1, keepdim=True)
+    torch.testing.assert_close(level.maps[0, 0, 0], (q[:, :4] @ k[:, :4].T / math.sqrt(4) + mean).softmax(-1))
+    for part in ({}, {"qk_norm": True}):
+        terms = run(layer(lexical="add", lexical_scaled=True, **part), trace=True)[1].terms
+        torch.testing.assert_close(terms["lexical"][:, 0], POLARITY @ POLARITY.transpose(1, 2) / math.sqrt(4))
 
 
 SILENT = {"off": Intervention(lexical_off=frozenset({1})), "mean": Intervention(lexical_mean=frozenset({1}))}
@@ -258,22 +265,6 @@ def test_off_overrides_mean_and_texts_can_differ():
             torch.testing.assert_close(found[b], run(attention, intervene=change)[0][b])
         elsewhere = Intervention(lexical_off=frozenset({0}))
         torch.testing.assert_close(run(attention, intervene=elsewhere)[0], run(attention)[0])
-
-
-def test_the_mean_of_an_added_term_has_no_effect():
-    attention = layer(lexical="add")
-    with torch.no_grad():
-        off, level = (run(attention, trace=True, intervene=SILENT[name])[1] for name in ("off", "mean"))
-    torch.testing.assert_close(off.maps, level.maps)
-    q, k = (each(X[0]) for each in (attention.query, attention.key))
-    mean = (POLARITY[0] @ POLARITY[0].T).mean(1, keepdim=True)
-    torch.testing.assert_close(level.maps[0, 0, 0], (q[:, :4] @ k[:, :4].T / math.sqrt(4) + mean).softmax(-1))
-
-
-def test_scaled_sigma_is_divided_by_the_root_of_the_head_width():
-    for part in ({}, {"qk_norm": True}):
-        terms = run(layer(lexical="add", lexical_scaled=True, **part), trace=True)[1].terms
-        torch.testing.assert_close(terms["lexical"][:, 0], POLARITY @ POLARITY.transpose(1, 2) / math.sqrt(4))
 
 
 @pytest.mark.parametrize("heads", ["all", "apart"])

@@ -75,13 +75,10 @@ def test_without_positions_the_order_of_words_does_not_matter(settings):
     torch.testing.assert_close(model(BATCH, intervene=off).logits, model(other, intervene=off).logits)
 
 
-def test_a_part_of_speech_stays_without_positions():
+def test_without_positions_a_part_of_speech_stays_and_a_model_that_has_none_refuses():
     model = build(position="polarity-aware")
     batch = BATCH._replace(tags=torch.tensor([[1, 2, 3, 4, 5], [1, 1, 2, 0, 0]]))
     entered = model(batch, trace=True, intervene=Intervention(positions="off")).trace.embedded
     torch.testing.assert_close(entered, model.embed_tokens(batch) + model.positions.tags(batch.tags))
-
-
-def test_a_model_without_positions_refuses():
     with pytest.raises(InputError, match="the positions: this model reads none of its own"):
         build(position="none")(BATCH, intervene=Intervention(positions="off"))

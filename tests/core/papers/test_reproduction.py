@@ -250,15 +250,12 @@ def test_recipes_name_what_exists():
         assert {"small", "paper"} >= {part.get("scale", "small") for part in group["cells"]}
 
 
-def test_cells_of_the_small_recipes_are_valid_settings():
+def test_cells_of_the_small_recipes_are_valid_and_chosen_by_seeds_and_scale():
     for group in read_recipes()["groups"]:
         for cell in list_cells(group, scale="small"):
             if cell.model != "pretrained":
                 settings = {name: value for name, value in cell.settings.items() if name != EDIT}
                 assert compose(cell.model, settings).data.limit == cell.settings.get("data.limit", 0)
-
-
-def test_seeds_and_scale_choose_cells():
     group = next(each for each in read_recipes()["groups"] if each["group"] == "sentiformer-sst5")
     assert {cell.seed for cell in list_cells(group, 5) if cell.model == "cnn"} == set(range(5))
     assert {cell.seed for cell in list_cells(group, 5) if cell.model.startswith("tfidf")} == {0}
@@ -270,10 +267,20 @@ def test_seeds_and_scale_choose_cells():
     assert names["distilbert"] == "sst5 and distilbert/distilbert-base-uncased"
 
 
-def test_packed_rows_are_restored():
+def test_packed_rows_are_restored_and_committed_labels_cover_every_line():
     random = np.random.default_rng(0)
     for rows in (random.integers(0, 5, 1000), np.zeros(7, np.int64), random.integers(0, 2, (50, 12))):
         assert np.array_equal(unpack_rows(pack_rows(rows), len(rows), several=rows.ndim == 2), rows)
+    labels = training_cells.read_labels([training_cells.RESULTS])
+    for group in read_recipes()["groups"]:
+        for line in training_cells.read_lines([training_cells.RESULTS], group["group"]).values():
+            if "failed" not in line:
+                truth = labels[line["test"]]
+                several = truth["task"] == "multi"
+                answers = [unpack_rows(x, truth["n"], several=several) for x in (truth["labels"], line["predicted"])]
+                if not several:
+                    accuracy = line["metrics"]["test"]["accuracy"]
+                    assert np.mean(answers[0] == answers[1]) == pytest.approx(accuracy, abs=1e-5)
 
 
 def test_later_results_replace_failures_only(tmp_path):
@@ -290,16 +297,3 @@ def test_unknown_tables_are_refused():
         reproduce_tables("inceptive", "2")
     with pytest.raises(InputError, match="baseline has no tables; there are ndt, sentiformer, 7ess-xin"):
         reproduce_tables("baseline")
-
-
-def test_committed_labels_cover_every_line():
-    labels = training_cells.read_labels([training_cells.RESULTS])
-    for group in read_recipes()["groups"]:
-        for line in training_cells.read_lines([training_cells.RESULTS], group["group"]).values():
-            if "failed" not in line:
-                truth = labels[line["test"]]
-                several = truth["task"] == "multi"
-                answers = [unpack_rows(x, truth["n"], several=several) for x in (truth["labels"], line["predicted"])]
-                if not several:
-                    accuracy = line["metrics"]["test"]["accuracy"]
-                    assert np.mean(answers[0] == answers[1]) == pytest.approx(accuracy, abs=1e-5)

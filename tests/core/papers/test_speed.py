@@ -8,20 +8,14 @@ from core.papers import speed
 from core.papers.reported_results import select_efficiency
 
 
-def test_slopes_are_those_of_powers():
+def test_slopes_saved_operations_and_ratios_are_those_of_the_paper_recomputed():
     rows = [{"tokens": n, "full": {"milliseconds": 3e-6 * n**2, "memory": 40 * n}} for n in (128, 1024, 2048, 8192)]
     rows[0]["full"]["milliseconds"] = 99  # below 1,024 tokens: not fitted
     assert speed.fit_slope(rows, "full", "milliseconds") == pytest.approx(2)
     assert speed.fit_slope(rows, "full", "memory") == pytest.approx(1)
     assert speed.fit_slope(rows[:2], "full", "memory") is None
-
-
-def test_saved_operations_are_those_of_the_paper_recomputed():
     assert speed.count_saved_operations(2048) == pytest.approx(15.75, abs=0.005), "claimed: > 100"
     assert speed.count_saved_operations(64) == 1
-
-
-def test_reported_times_have_ratios_except_for_ticks_of_the_timer():
     found = {each["dataset"]: (each["value"], each["ratio"]) for each in select_efficiency("ndt-01-n3")}
     assert found == {"IMDB": (48.59, 1.9), "SST-2": (6.25, None), "YELP-5": (158.15, 2.097), "TFN": (0, None)}
     assert [each["value"] for each in select_efficiency("sentiformer")] == [8000]

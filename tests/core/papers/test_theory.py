@@ -38,11 +38,16 @@ def test_the_four_corners_are_balanced_and_the_label_follows_the_rule(n):
         assert all((batch.ids[:, 1:-1] == word).any() for word in (theory.NOT, theory.GOOD))
 
 
-def test_weights_set_by_hand_are_exact_for_every_length():
+def test_weights_set_by_hand_are_exact_and_a_window_reads_nothing_before_it():
     model = theory.build_transformer()
     theory.set_weights(model)
     for n in range(2, 65):
         assert theory.count_right(model, n, seed=3) == {"accuracy": 1, "hard": 1}, n
+    model = theory.MODELS["window of 4"]()
+    batch, _ = theory.draw_texts(9, 8, 0)
+    other = batch._replace(ids=torch.cat([batch.ids[:, :5].flip(0), batch.ids[:, 5:]], 1))
+    assert torch.equal(model(batch).logits, model(other).logits)
+    assert not torch.equal(model(batch).logits, model(batch._replace(ids=batch.ids.flip(1))).logits)
 
 
 @pytest.mark.parametrize("n", [4, 16, 64])
@@ -53,14 +58,6 @@ def test_its_two_heads_look_at_the_first_and_at_the_last_word(n):
     assert first["head_1"] == pytest.approx(1) and last["head_2"] == pytest.approx(1) and traced["positive"] > 0.999
 
 
-def test_a_window_reads_nothing_before_it():
-    model = theory.MODELS["window of 4"]()
-    batch, _ = theory.draw_texts(9, 8, 0)
-    other = batch._replace(ids=torch.cat([batch.ids[:, :5].flip(0), batch.ids[:, 5:]], 1))
-    assert torch.equal(model(batch).logits, model(other).logits)
-    assert not torch.equal(model(batch).logits, model(batch._replace(ids=batch.ids.flip(1))).logits)
-
-
 def test_tfidf_gives_words_in_another_order_the_same_answer():
     model = theory.MODELS["TF-IDF"]()
     batch, _ = theory.draw_texts(7, 8, 0)
@@ -69,12 +66,9 @@ def test_tfidf_gives_words_in_another_order_the_same_answer():
     assert vector[0, 1:3].tolist() == pytest.approx(np.array([1 + np.log(2), 1]) / np.hypot(1 + np.log(2), 1))
 
 
-def test_all_short_sequences_are_listed_once():
+def test_all_short_sequences_are_listed_once_and_word_counts_give_their_majority():
     ids = theory.list_sequences()
     assert ids.shape == (340, 4) and len({tuple(row) for row in ids.tolist()}) == 340 == sum(4**n for n in range(1, 5))
-
-
-def test_the_best_of_word_counts_is_the_majority_of_equal_counts():
     ids = torch.tensor([[1, 2], [2, 1], [1, 1], [2, 2]])
     assert theory.count_best_by_words(ids, torch.tensor([0, 1, 1, 0])) == 0.75
     assert theory.count_best_by_words(ids, torch.tensor([1, 1, 0, 0])) == 1
@@ -108,7 +102,7 @@ def test_kept_results_are_what_the_propositions_say():
     assert found["seconds"] + memory["seconds"] < 180
 
 
-def test_attention_is_the_normalised_kernel_and_outputs_stay_in_the_hull():
+def test_attention_is_the_normalised_kernel_and_the_gate_a_factor_on_its_keys():
     run = load_run(RunStore(), "starter-sentiformer")
     found = theory.compare_with_kernel(run, "The plot is thin, but I never got bored.", 1)
     maps, weights, gates = (np.array(found[name]) for name in ("maps", "weights", "gates"))
@@ -117,9 +111,6 @@ def test_attention_is_the_normalised_kernel_and_outputs_stay_in_the_hull():
     assert weights.sum(-1) == pytest.approx(1) and weights.min() >= 0, "means of the values are inside their hull"
     assert gates[0] == 1 and (gates[1:] < 1).all()
     assert (theory.compute_kernel(*np.ones((2, 1, 12, 8)), np.ones(12), np.ones((12, 12), bool)) == 1).all()
-
-
-def test_the_gate_is_a_factor_on_keys_and_hidden_keys_weigh_nothing():
     q, k = np.random.default_rng(0).normal(size=(2, 2, 5, 4))
     gates, seen = np.array([1, 0.5, 0.1, 1, 1]), np.tril(np.ones((5, 5), bool))
     plain, gated = (theory.compute_kernel(q, k, each, seen) for each in (np.ones(5), gates))
@@ -128,14 +119,11 @@ def test_the_gate_is_a_factor_on_keys_and_hidden_keys_weigh_nothing():
     assert plain[1, 3, :4] / plain[1, 3, :4].sum() == pytest.approx(row / row.sum()) and plain[1, 3, 4] == 0
 
 
-def test_what_has_no_kernel_is_refused():
+def test_what_has_no_kernel_is_refused_and_a_mistyped_name_lists_all():
     store = RunStore()
     for run, said in (("starter-ndt-01-n3", "no single attention map"), ("starter-lexical-last", "more terms")):
         check_raises(NotAvailable, said, theory.compare_with_kernel, load_run(store, run), "good")
     check_raises(InputError, "layer 9: this model has layers 1 to", sentiscope.theory, "kernel", layer=9)
     check_raises(NotAvailable, "knows no word", sentiscope.theory, "kernel", text="")
-
-
-def test_a_mistyped_name_lists_all():
     with pytest.raises(InputError, match="no experiment 'turing'; choose one of kernel, memorise, markov"):
         sentiscope.theory("turing")

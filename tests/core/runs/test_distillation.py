@@ -42,7 +42,7 @@ def dataset(said, labels, task="single"):
     return Dataset("mine", splits, ("no", "yes"), "f", task=task)
 
 
-def test_repeats_share_a_fold_and_folds_are_stratified():
+def test_folds_are_stratified_and_repeats_share_one():
     said, labels = make_texts(), np.arange(200) % 3
     found = distillation.assign_folds(said, labels, (LOWER, CLEAN), 0)
     for row in range(0, 192, 4):
@@ -53,9 +53,6 @@ def test_repeats_share_a_fold_and_folds_are_stratified():
         assert sizes.max() - sizes.min() <= 10
     assert np.array_equal(found, distillation.assign_folds(said, labels, (LOWER, CLEAN), 0))
     assert not np.array_equal(found, distillation.assign_folds(said, labels, (LOWER, CLEAN), 1))
-
-
-def test_folds_without_repeats_are_stratified():
     said = [f"w{row}" for row in range(100)]
     single = np.repeat([0, 1], [80, 20])
     for labels in (single, np.eye(2)[single]):

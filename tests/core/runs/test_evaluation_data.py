@@ -80,14 +80,11 @@ def test_unknown_labels_are_refused_with_a_command(given, tmp_path):
     assert format_command("first", wanted) == pasted, "it can be pasted into a shell"
 
 
-def test_a_limit_gives_a_stratified_sample_with_a_note(given):
+def test_limits_give_a_stratified_sample_and_rows_with_several_labels_are_refused(given):
     found = given(["positive"] * 30 + ["negative"] * 10, limit=8)
     assert np.bincount(found.rows["label"]).tolist() == [2, 6]
     assert found.notes[-1] == "8 of 40 rows, stratified, seed 0"
     assert found.rows["text"].tolist() == given(["positive"] * 30 + ["negative"] * 10, limit=8).rows["text"].tolist()
-
-
-def test_single_label_runs_refuse_rows_with_several_labels(given):
     with pytest.raises(InputError, match=r"2 rows have several labels or none \(row 1: 2\); run 'mine' gives each"):
         given(["positive;negative", "positive", "negative;positive"])
 

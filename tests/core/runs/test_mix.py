@@ -81,7 +81,7 @@ def test_weight_and_temperature_are_fitted_on_validation(trained, loaded):
     assert loaded.record.scaling == (pytest.approx(expected, rel=1e-4), prior)
 
 
-def test_a_mixture_consists_of_network_and_tfidf(trained, loaded):
+def test_a_mixture_consists_of_network_and_tfidf_and_both_are_randomized_in_a_copy(trained, loaded):
     texts, _ = said(trained, "test")
     parts = loaded.predict(texts).parts
     assert np.array_equal(parts.network, predict_texts(loaded.model, loaded.tokenizer, texts).logits)
@@ -92,6 +92,12 @@ def test_a_mixture_consists_of_network_and_tfidf(trained, loaded):
     for name, weight in (("network", 1.0), ("tfidf", 0.0)):
         alone = evaluate(dataset.get_targets("test"), np.exp(blend_logits(parts, weight, "single")))
         assert found[name]["test"] == pytest.approx(alone, abs=1e-6)
+    texts, _ = said(trained, "test")
+    before, other = loaded.predict(texts), loaded.randomize_weights()
+    found, again = other.predict(texts), loaded.predict(texts)
+    assert np.abs(found.parts.network - before.parts.network).max() > 1e-3
+    assert np.abs(found.parts.tfidf - before.parts.tfidf).max() > 1e-3
+    assert (again.logits == before.logits).all() and other.mix.weight == loaded.mix.weight
 
 
 def test_stored_mixtures_reproduce_their_predictions(trained, loaded):
@@ -102,15 +108,6 @@ def test_stored_mixtures_reproduce_their_predictions(trained, loaded):
         np.testing.assert_allclose(found, kept, atol=1e-6)
         metrics = evaluate(load_dataset(loaded.record.config.data).get_targets(split), kept)
         assert loaded.record.results["metrics"][split] == pytest.approx(metrics, abs=1e-6)
-
-
-def test_randomizing_affects_both_parts_of_a_copy(trained, loaded):
-    texts, _ = said(trained, "test")
-    before, other = loaded.predict(texts), loaded.randomize_weights()
-    found, again = other.predict(texts), loaded.predict(texts)
-    assert np.abs(found.parts.network - before.parts.network).max() > 1e-3
-    assert np.abs(found.parts.tfidf - before.parts.tfidf).max() > 1e-3
-    assert (again.logits == before.logits).all() and other.mix.weight == loaded.mix.weight
 
 
 def check_mixture(mix, classes):

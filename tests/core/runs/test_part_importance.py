@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refused import check_raises
 
 from core import api
 from core.config import compose
@@ -48,9 +49,8 @@ def test_silencing_over_a_split_is_the_loop_of_single_edits(store, run):
     heads, components, layers = loaded.model.heads, loaded.model.components, len(loaded.model.layers)
     assert len(found["parts"]) == 2 * layers * (heads + components + heads * components)
     trained = predict_rows(loaded, given)
-    assert found["log_loss"] == pytest.approx(
-        compute_losses(given.rows["label"].to_numpy(), trained.probabilities).mean()
-    )
+    labels, texts = given.rows["label"].to_numpy(), given.rows["text"].tolist()
+    assert found["log_loss"] == pytest.approx(compute_losses(labels, trained.probabilities).mean())
     for row in found["parts"]:
         edit = row["part"] + (":mean" if row["how"] == "mean" else "")
         single = measure_edit(loaded, loaded.edit_all(edit), given)
@@ -58,10 +58,9 @@ def test_silencing_over_a_split_is_the_loop_of_single_edits(store, run):
         assert row["value"] == pytest.approx(single["difference"]) and row["p_holm"] >= row["p"]
         assert row["interval"][0] <= row["value"] <= row["interval"][1]
         silent = predict_rows(loaded.edit_all(edit), given).probabilities
-        lost = compute_losses(given.rows["label"].to_numpy(), silent).mean()
+        lost = compute_losses(labels, silent).mean()
         assert row["log_loss"] == pytest.approx(lost, abs=1e-6)
         assert row["loss"] == pytest.approx(lost - found["log_loss"], abs=1e-6)
-    labels, texts = given.rows["label"].to_numpy(), given.rows["text"].tolist()
     for row in found["lambdas"]:
         change = Intervention(lambda_scale=row["factor"])
         if row["layer"] is not None:
@@ -82,15 +81,11 @@ def test_effects_are_those_of_the_edits_that_they_name(store, run):
         assert (row["accuracy"], row["changed"], row["p"]) == (single["edited"], single["changed"], single["p"]), row
         assert row["interval"][0] <= row["value"] <= row["interval"][1]
     starts = [value for layer in loaded.read_first_lambdas() for value in layer]
-    assert (
-        found["effects"][1]["edit"].count(":") == len(starts) == 2
-        and f":{starts[0]:.4f}" in found["effects"][1]["edit"]
-    )
+    assert found["effects"][1]["edit"].count(":") == len(starts) == 2
+    assert f":{starts[0]:.4f}" in found["effects"][1]["edit"]
     said = describe_effects({"effects": found})
-    n, points = (
-        found["effects"][0],
-        f"(accuracy {100 * found['accuracy']:.1f} → {100 * found['effects'][0]['accuracy']:.1f} %)",
-    )
+    n = found["effects"][0]
+    points = f"(accuracy {100 * found['accuracy']:.1f} → {100 * found['effects'][0]['accuracy']:.1f} %)"
     assert said.startswith(
         f"With every λ at 0, {n['changed']} of 12 test answers change {points}; with every λ back at "
     )
@@ -175,17 +170,8 @@ def test_gates_are_opened_and_lexical_terms_silenced():
 
 def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
     found = api.attend(run, limit=20, store=store)
-    assert list(found["findings"]) == [
-        "entropy",
-        "mass",
-        "distance",
-        "deviation",
-        "gates",
-        "importance",
-        "words",
-        "effects",
-        "demos",
-    ]
+    told = "entropy mass distance deviation gates importance words effects demos".split()
+    assert list(found["findings"]) == told
     assert {"entropy", "mass", "distance", "deviation", "gates", "importance", "words"} <= found.keys()
     assert all({"value", "interval"} <= row.keys() for row in (*found["entropy"], *found["mass"], *found["distance"]))
     assert all("untrained" in row["control"] for row in found["entropy"])
@@ -193,10 +179,8 @@ def test_attend_stores_both_steps_and_reads_them_again(store, run, monkeypatch):
     assert found["demos"]["texts"] == 12 and found["demos"]["decided"] == len(found["demos"]["rows"]) < 6
     none = {"demos": {"texts": 12, "decided": 0, "rows": []}}
     assert describe_demos(none) == "A single part decides the answer in 0 of 12 short sentences."
-    assert found["words"]["texts"] == 12 and {row["class"] for row in found["words"]["rows"]} == {
-        "negative",
-        "positive",
-    }
+    assert found["words"]["texts"] == 12
+    assert {row["class"] for row in found["words"]["rows"]} == {"negative", "positive"}
     for analysis in (AttentionMaps, PartImportance, WordEffects, PartEffects, DemoSentences):
         here = analysis.from_run(store, run, "test", 20)
         assert here.get_path("json").is_file() and here.folder == store.get_path(run) / "attention"
@@ -219,19 +203,16 @@ def test_the_second_step_reads_three_hundred_texts_at_most(store, run):
 
 
 def test_what_cannot_be_attended_is_refused_with_a_sentence(store, run):
-    with pytest.raises(InputError, match="--split nowhere"):
-        api.attend(run, split="nowhere", store=store)
-    for limit in (0, 5001):
-        with pytest.raises(InputError, match=f"--limit {limit}: a number of texts from 1 to 5000"):
-            api.attend(run, limit=limit, store=store)
-    with pytest.raises(InputError, match="--only gates: maps, importance, words, effects, demos"):
-        api.attend(run, only="gates", store=store)
-    for only in ("importance", "effects"):
-        with pytest.raises(InputError, match=f"--against compares maps: leave --only {only} out"):
-            api.attend(run, only=only, against=run, store=store)
-    with pytest.raises(InputError, match="both runs need a class token"):
-        api.attend(run, limit=5, only="maps", against=run, store=store)
+    compared = "--against compares maps: leave --only {} out"
+    for said, how in (
+        ("--split nowhere", {"split": "nowhere"}),
+        *((f"--limit {limit}: a number of texts from 1 to 5000", {"limit": limit}) for limit in (0, 5001)),
+        ("--only gates: maps, importance, words, effects, demos", {"only": "gates"}),
+        *((compared.format(only), {"only": only, "against": run}) for only in ("importance", "effects")),
+        ("both runs need a class token", {"limit": 5, "only": "maps", "against": run}),
+    ):
+        check_raises(InputError, said, api.attend, run, **how, store=store)
     for preset in ("tfidf-logreg", "cnn", "bilstm"):
         store.create(compose(preset), preset, preset)
-        with pytest.raises(InputError, match=f"'{preset}' .* has no attention; choose a run of an encoder"):
-            api.attend(preset, store=store)
+        said = f"'{preset}' .* has no attention; choose a run of an encoder"
+        check_raises(InputError, said, api.attend, preset, store=store)

@@ -47,15 +47,12 @@ def test_prediction_evaluation_and_page_read_passages_without_being_told(trained
     np.testing.assert_allclose(parts.each.logits[1], loaded.predict([parts.cut[0][1]]).logits[0], atol=1e-6)
 
 
-def test_the_effect_of_a_passage_is_the_log_odds_lost_without_it(trained):
+def test_the_effect_of_a_passage_is_the_log_odds_lost_and_impossible_passages_are_refused(trained):
     loaded, text = load_run(trained, "long"), "word1 word2 good word3 word5 word6 bad word8 word25 word26"
     parts, scaling = loaded.predict_by_passage([text], 0), loaded.record.scaling
     rest = np.delete(parts.weights, 1) @ np.delete(parts.each.logits, 1, 0) / np.delete(parts.weights, 1).sum()
     whole = parts.weights @ parts.each.logits
     lost = [(z[whole.argmax()] - z[whole.argmin()]) / scaling.temperature for z in (whole, rest)]
     np.testing.assert_allclose(parts.measure_effects("single", scaling)[1], lost[0] - lost[1], atol=1e-5)
-
-
-def test_passages_of_words_and_own_passages_of_a_short_text_are_refused(trained):
     check_raises(InputError, "passages of 4 tokens by itself", api.predict, "long", [LONG], passage=5, store=trained)
     check_raises(NotAvailable, "short enough", load_run(trained, "long").predict_by_passage, ["good"], 0)

@@ -49,7 +49,7 @@ def path(store, run, split="test"):
     return store.get_path(run) / "evaluation" / split / "predictions.parquet"
 
 
-def test_no_file_of_the_run_holds_a_text(store, file):
+def test_texts_are_in_no_file_of_the_run_and_read_from_the_data_set(store, file):
     secret = pd.read_csv(file)
     texts = [*secret["text"], *secret["title"]]
 
@@ -61,9 +61,6 @@ def test_no_file_of_the_run_holds_a_text(store, file):
 
     assert held("kept"), "what this test looks for is found where it is"
     assert held("without") == []
-
-
-def test_texts_are_read_from_the_data_set(store):
     for split in list_evaluated_splits(store.get_path("kept")):
         kept, without = (read_predictions(path(store, run, split)) for run in PAIR)
         pandas.testing.assert_frame_equal(without, kept, check_dtype=False)

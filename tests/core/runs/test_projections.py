@@ -122,12 +122,14 @@ def test_every_layer_is_measured_and_its_vectors_stored(own_store):
 
 
 @pytest.mark.slow
-def test_maps_of_layers_have_separate_files(own_store):
+def test_maps_of_layers_have_separate_files_and_invalid_layers_are_refused(own_store):
     first, second = (api.project("mine", method="pca", space=space, store=own_store) for space in ("", "layer 2"))
     assert first["file"] != second["file"] and second["space"] == "layer 2" and first["n"] == second["n"]
     assert api.project("mine", method="pca", space="head", store=own_store)["file"] == first["file"]
     with pytest.raises(InputError, match=r"'layer 9'.*head, embedding, layer 1, layer 2"):
         api.project("mine", method="pca", space="layer 9", store=own_store)
+    check_raises(InputError, "--most 0", api.neighbours, "mine", "good", most=0, store=own_store)
+    check_raises(InputError, "split 'dev'", api.layers, "mine", split="dev", store=own_store)
 
 
 @pytest.mark.slow
@@ -145,9 +147,3 @@ def test_neighbors_equal_scikit_learn_without_the_sentence_itself(own_store, spa
     typed = api.neighbours("mine", table[5]["text"], space=space, most=1, store=own_store)["neighbours"]
     assert typed[0]["distance"] == pytest.approx(0, abs=1e-2), "the same text a second time"
     assert rows.shape[1] == len(found["neighbours"])
-
-
-@pytest.mark.slow
-def test_invalid_layer_requests_are_refused(own_store):
-    check_raises(InputError, "--most 0", api.neighbours, "mine", "good", most=0, store=own_store)
-    check_raises(InputError, "split 'dev'", api.layers, "mine", split="dev", store=own_store)

@@ -62,10 +62,8 @@ def test_both_calibration_errors_are_reported(loaded, own):
     assert told["as_trained"]["ece"] != pytest.approx(told["calibrated"]["ece"], abs=1e-2)
     assert found["metrics"]["accuracy"] == before["metrics"]["accuracy"] and found["confusion"] == before["confusion"]
     assert (told["prior"], told["changed"]) == (None, 0)
-    rows, prior = (
-        read_evaluation_data(loaded.record, wanted).rows["text"].tolist(),
-        {"negative": 0.05, "positive": 0.95},
-    )
+    rows = read_evaluation_data(loaded.record, wanted).rows["text"].tolist()
+    prior = {"negative": 0.05, "positive": 0.95}
     cold = scale_run(loaded, 8.0, prior)
     before, after = (each.predict(rows).probabilities for each in (loaded, cold))
     odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
@@ -226,7 +224,7 @@ def read_saved(store, split):
     return (frame["label"] == "positive").to_numpy(), frame["probability:positive"].to_numpy()
 
 
-def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
+def test_the_cheapest_validation_threshold_is_evaluated_and_invalid_costs_are_refused(store, tmp_path):
     record = store.read("mine")
     chosen = report.choose_thresholds(store, record, {"positive": 4, "negative": 1})
     assert chosen["positive"].threshold == find_cheapest(*read_saved(store, "validation"), 4)
@@ -238,9 +236,6 @@ def test_the_cheapest_validation_threshold_is_evaluated_on_the_rows(store):
     assert list(found) == ["positive", "negative"] and found["positive"]["false_negatives"] == 1
     assert found["positive"]["cost"] == (4 + found["positive"]["false_positives"]) / 3
     assert found["positive"]["validation"] == chosen["positive"].validation
-
-
-def test_invalid_costs_are_refused(store, tmp_path):
     record = store.read("mine")
     check_raises(InputError, "--cost joy: no class of run 'mine'", report.choose_thresholds, store, record, {"joy": 2})
     with pytest.raises(InputError, match="a cost ratio of 0: a number above 0"):

@@ -20,20 +20,14 @@ def named(*records: RunRecord) -> dict[str, str]:
     return {run: name.full for run, name in name_runs(records, NOW).items()}
 
 
-def test_a_made_id_becomes_the_model_and_a_name_that_somebody_gave_stays():
+def test_names_say_model_starter_and_data_set_only_where_needed():
     ids = ("my-ndt-01-n3-s0-20261125-222003", "ndt-01-n3-s12-20261125-222003-2", "mine", "my-ndt-01-n3-s0-2026")
     for run in ids:
         assert named(record(run)) == {run: "ndt-01-n3" if run in ids[:2] else run}
-
-
-def test_a_starter_says_so_only_beside_an_own_run_of_its_name():
     starter = record("starter-ndt-01-n3", data="built-in")
     assert named(starter) == {"starter-ndt-01-n3": "ndt-01-n3"}
     own = record("built-in-ndt-01-n3-s0-20261125-222003", data="built-in")
     assert named(starter, own) == {"starter-ndt-01-n3": "ndt-01-n3, starter", own.run: "ndt-01-n3"}
-
-
-def test_the_data_set_is_named_where_there_are_several():
     one, other = record("a", data="/d/my.csv"), record("b", data="built-in")
     assert named(one, other) == {"a": "a · my.csv", "b": "b · built-in"}
     assert name_runs([one, other], NOW)["a"] == RunName("a", "", "my.csv")
@@ -61,10 +55,19 @@ def name_models(*records):
     return [[record.run for record in model.records] for model in group_runs(records)]
 
 
-def test_runs_that_differ_in_the_seed_are_one_model():
+def test_seeds_folds_and_repetitions_are_one_model_and_unfinished_runs_are_none():
     (model,) = group_runs([run("b", training__seed=1), run("a", training__seed=0), run("c", training__seed=2)])
     assert (model.name, model.seeds, model.folds) == ("vanilla", [0, 1, 2], [])
     assert [record.run for record in model.records] == ["a", "b", "c"]
+    waiting = [run(name, status=status) for name, status in (("a", "queued"), ("b", "failed"), ("c", "damaged"))]
+    assert name_models(*waiting, run("d"), run("e", training__seed=1)) == [["a"], ["b"], ["c"], ["d", "e"]]
+    members = [run(f"f{fold}", data=f"cut {fold}", parent="cv", data__folds=3, data__fold=fold) for fold in range(3)]
+    first, second = group_runs([*members, run("g", data="cut 0", parent="again", data__folds=3, data__fold=0)])
+    assert first.folds == [0, 1, 2] and list(first.runs) == [(0, 0), (0, 1), (0, 2)]
+    assert [record.run for record in second.records] == ["g"]
+    (model,) = group_runs([run("old"), run("new", created="2026-02-01T00:00:00+00:00")])
+    assert [record.run for record in model.records] == ["new", "old"]
+    assert {pair: record.run for pair, record in model.runs.items()} == {(0, WHOLE): "new"}
 
 
 @pytest.mark.parametrize(
@@ -84,32 +87,11 @@ def test_any_other_difference_makes_another_model(other):
     assert name_models(run("a"), run("b", training__seed=1, **other)) == [["a"], ["b"]]
 
 
-def test_unfinished_runs_are_not_grouped():
-    waiting = [run(name, status=status) for name, status in (("a", "queued"), ("b", "failed"), ("c", "damaged"))]
-    assert name_models(*waiting, run("d"), run("e", training__seed=1)) == [["a"], ["b"], ["c"], ["d", "e"]]
-
-
-def test_folds_of_one_sweep_are_one_model_and_those_of_another_are_not():
-    members = [run(f"f{fold}", data=f"cut {fold}", parent="cv", data__folds=3, data__fold=fold) for fold in range(3)]
-    first, second = group_runs([*members, run("g", data="cut 0", parent="again", data__folds=3, data__fold=0)])
-    assert first.folds == [0, 1, 2] and list(first.runs) == [(0, 0), (0, 1), (0, 2)]
-    assert [record.run for record in second.records] == ["g"]
-
-
-def test_repeated_trainings_count_once_with_the_newest():
-    (model,) = group_runs([run("old"), run("new", created="2026-02-01T00:00:00+00:00")])
-    assert [record.run for record in model.records] == ["new", "old"]
-    assert {pair: record.run for pair, record in model.runs.items()} == {(0, WHOLE): "new"}
-
-
-def test_models_of_one_preset_are_named_by_differing_settings():
+def test_models_of_one_preset_are_named_by_differing_settings_even_of_newer_versions():
     seeds = [run(f"{width}-{seed}", model__width=width, training__seed=seed) for width in (64, 128) for seed in (0, 1)]
     assert [model.name for model in group_runs(seeds)] == ["vanilla, width=64", "vanilla, width=128"]
     rows = [run(f"{data}-{seed}", data=data, training__seed=seed) for data in ("before", "after") for seed in (0, 1)]
     assert [model.name for model in group_runs(rows)] == ["before-0", "after-0"], "no setting tells them apart"
     assert [model.name for model in group_runs([run("mine")])] == ["mine"]
-
-
-def test_a_setting_of_a_newer_version_keeps_runs_apart():
     newer = dataclasses.replace(run("b", training__seed=1), newer={"config": {"training": {"unheard": 2}}})
     assert name_models(run("a"), newer) == [["a"], ["b"]]

@@ -17,15 +17,12 @@ def list_labels(**changes):
     return [cell.label for cell in list_cells(make_plan(**changes))]
 
 
-def test_every_combination_is_a_cell_with_a_distinct_label():
+def test_every_combination_is_a_cell_with_its_own_label_seeds_and_folds():
     both = [f"{model}, lr={rate}" for model in ("vanilla", "ndt-01-n2") for rate in ("1e-3", "0.01")]
     assert list_labels() == both and list_labels(models=("vanilla",)) == ["lr=1e-3", "lr=0.01"]
     assert list_labels(models=("vanilla",), grid={}) == ["vanilla"]
     found = list_labels(models=("vanilla",), grid={}, data=("built-in", "sst2"))
     assert found == ["vanilla, built-in", "vanilla, sst2"]
-
-
-def test_cell_labels_are_unique():
     values = {"model.width": ("8", "16"), "model.attention.heads": ("2", "4")}
     several = make_plan(data=("a/texts.csv", "b/texts.csv", "built-in"), grid=values)
     assert len({cell.label for cell in list_cells(several)}) == several.cells == 24
@@ -33,9 +30,6 @@ def test_cell_labels_are_unique():
     assert list_labels(models=("vanilla",), grid=one)[0] == "seed=0, support_seed=0"
     same = {"data.limit": ("8",), "x.limit": ("9",)}
     assert list_labels(models=("vanilla",), grid=same) == ["data.limit=8, x.limit=9"]
-
-
-def test_members_are_cells_times_seeds_times_folds():
     found = list_members(make_plan(folds=3))
     assert len(found) == 4 * 2 * 3 == len({member.run for member in found})
     assert found[0].run == "study-0001-s0-f0-vanilla" and found[-1].run == "study-0024-s3-f2-ndt-01-n2"
@@ -43,7 +37,7 @@ def test_members_are_cells_times_seeds_times_folds():
     assert {(each.config.data.folds, each.config.data.fold) for each in found} == {(3, 0), (3, 1), (3, 2)}
 
 
-def test_members_combine_settings_of_cell_seed_and_data():
+def test_members_combine_settings_of_plan_preset_cell_seed_and_data():
     (first, *_, last) = list_members(make_plan(data=("sst2",), settings={"training.epochs": "2", "data.limit": "500"}))
     assert (first.config.training.lr, last.config.training.lr) == (0.001, 0.01)
     assert (first.config.training.seed, last.config.training.seed) == (0, 3)
@@ -54,9 +48,6 @@ def test_members_combine_settings_of_cell_seed_and_data():
         make_plan(models=("vanilla",), data=("sst2",), grid={"text.max_length": ("16", "32")}, seeds=(0,))
     )
     assert [member.config.text.max_length for member in found] == [16, 32], "the grid wins over what suits the data"
-
-
-def test_preset_settings_override_the_data_and_the_plan_overrides_both():
     tweets = {"models": ("tweet-v2-p2", "vanilla"), "data": ("sentiment140",), "grid": {}, "seeds": (0,)}
     assert [member.config.text.normaliser for member in list_members(make_plan(**tweets))] == ["tweet-clean", "tweet"]
     chosen = list_members(make_plan(**tweets, settings={"text.normaliser": "lower"}))
@@ -144,14 +135,11 @@ def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
     assert [record.run for record in store.list()] == [other] and sweep.list_names(store) == []
 
 
-def test_grid_values_with_a_comma_are_quoted():
+def test_grid_values_with_a_comma_are_quoted_and_seeds_are_a_number_or_a_list():
     assert split_values("1e-4, 5e-4") == ("1e-4", "5e-4") and split_values('"2,3,5","7"') == ("2,3,5", "7")
     assert parse_grid(["a.b=1,2", 'c="x,y"']) == {"a.b": ("1", "2"), "c": ("x,y",)}
     for pair in ("a.b", "=1", ""):
         check_raises(ConfigError, "write name=value", parse_grid, [pair])
-
-
-def test_seeds_are_given_as_a_number_or_a_list():
     assert parse_seeds("3") == (0, 1, 2) and parse_seeds("4, 7") == (4, 7) and parse_seeds("4,") == (4,)
     for text in ("", "x", "-1", "0", ",", "1.5", "99999999"):
         check_raises(ConfigError, "--seeds", parse_seeds, text)

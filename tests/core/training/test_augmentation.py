@@ -37,7 +37,7 @@ def test_joined_texts_have_one_class_and_fit_the_length():
     assert np.mean([KINDS[rows[0]] for rows in found]) == pytest.approx(0.25, abs=0.03)
 
 
-def test_joined_targets_are_the_mean_and_other_rows_are_unchanged():
+def test_joined_targets_are_the_mean_and_joined_multi_label_texts_share_their_labels():
     labels = np.array([0, 1, 1, 1])
     targets = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.0, 1.0]], np.float32)
     examples = Examples(build_token_table(TOKENIZER, TEXTS), labels, targets)
@@ -49,9 +49,6 @@ def test_joined_targets_are_the_mean_and_other_rows_are_unchanged():
         np.testing.assert_allclose(found.targets[row], targets[rows].mean(0), rtol=1e-6)
         start, end = found.tokens.offsets[row : row + 2]
         assert found.tokens.flat[start:end].tolist() == TOKENIZER.encode(" ".join(TEXTS[each] for each in rows)).ids
-
-
-def test_joined_multi_label_texts_share_their_label_set():
     one = Examples(build_token_table(TOKENIZER, TEXTS), np.array([0, 1, 1, 1]))
     several = dataclasses.replace(one, labels=np.array([[1, 0], [1, 1], [1, 1], [0, 0]], np.float32))
     for examples, kinds in ((one, [[1, 0], [0, 1]]), (several, [[1, 0], [1, 1], [0, 0]])):
@@ -71,7 +68,7 @@ def test_made_up_texts_are_reproducible_and_have_unknown_words():
     assert any(len(set(word)) == 1 for word in words) and any("가" in word for word in words)
 
 
-def test_made_up_texts_have_the_class_prior_as_target():
+def test_made_up_texts_have_the_class_prior_as_target_also_with_labels_and_a_teacher():
     labels = np.array([0, 1, 1, 1])
     examples = Examples(build_token_table(KOREAN, SAID), labels)
     for add in (augmentation.append_nonsense, augmentation.append_joined):
@@ -83,9 +80,6 @@ def test_made_up_texts_have_the_class_prior_as_target():
     for row, text in enumerate([*SAID, *augmentation.generate_nonsense(SAID, 2, 3)]):
         start, end = found.tokens.offsets[row : row + 2]
         assert found.tokens.flat[start:end].tolist() == KOREAN.encode(text).ids
-
-
-def test_made_up_texts_work_with_labels_and_a_teacher():
     several = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], np.float32)
     taught = Examples(build_token_table(KOREAN, SAID), several, several * 0.5)
     found = augmentation.append_nonsense(taught, SAID, KOREAN, classes=2, share=0.1, seed=0)

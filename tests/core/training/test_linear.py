@@ -192,12 +192,17 @@ def test_stronger_models_than_the_listed_ones_are_tried(solver):
 
 
 @each_solver
-def test_a_class_without_training_rows_gets_probability_zero(solver):
+def test_absent_and_constant_labels_get_constant_predictions(solver):
     features, labels = EASY[0], 2 * EASY[1]
     chosen = linear.tune_solver(solver, features, labels, features, labels, classes=3)
     logits = chosen.columns.compute_logits(features)
     assert chosen.columns.bias[1] == linear.ABSENT and (np.exp(log_softmax(logits, 1))[:, 1] == 0).all()
     assert (logits.argmax(1) == labels).all()
+    features, labels = problem(60, 2, labels=3)
+    labels[:, 0], labels[:, 2] = 0, 1
+    columns = linear.tune_solver(solver, features, labels, features, labels, classes=3).columns
+    assert (columns.bias[0], columns.bias[2]) == (linear.ABSENT, -linear.ABSENT)
+    assert not columns.weight[:, [0, 2]].any() and columns.weight[:, 1].any()
 
 
 @each_solver
@@ -227,15 +232,6 @@ def test_multi_label_tasks_have_one_classifier_per_label(solver, known):
     expected = [known(**chosen.settings).fit(features, own).predict_proba(held)[:, 1] for own in labels.T]
     np.testing.assert_allclose(found, np.stack(expected, 1), atol=1e-3)
     assert chosen.score == pytest.approx(f1_score(held_labels, found > 0.5, average="macro"))
-
-
-@each_solver
-def test_constant_labels_get_constant_predictions(solver):
-    features, labels = problem(60, 2, labels=3)
-    labels[:, 0], labels[:, 2] = 0, 1
-    columns = linear.tune_solver(solver, features, labels, features, labels, classes=3).columns
-    assert (columns.bias[0], columns.bias[2]) == (linear.ABSENT, -linear.ABSENT)
-    assert not columns.weight[:, [0, 2]].any() and columns.weight[:, 1].any()
 
 
 @pytest.mark.parametrize("labels", [0, 3])
@@ -286,7 +282,7 @@ def valences(texts: list[str]) -> np.ndarray:
     return np.array([sum((word in GOOD) - (word in BAD) for word in text.split()) * 2 / 5 for text in texts])
 
 
-def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
+def test_lexicon_probabilities_equal_a_regression_on_the_sum_for_each_label(tokenizer):
     texts, labels = words_of(80, 0)
     labels = np.where(np.arange(80) % 7 == 0, 1 - labels, labels)  # with noise, so that the optimum is finite
     held, held_labels = words_of(40, 1)
@@ -295,6 +291,11 @@ def test_lexicon_probabilities_equal_a_regression_on_the_sum(tokenizer):
     known = LogisticRegression(C=1e4).fit(valences(texts)[:, None], labels)
     found = predict_texts(fit.model, fit.tokenizer, [*held, "", "unheard of"]).probabilities
     np.testing.assert_allclose(found, known.predict_proba(valences([*held, "", "unheard of"])[:, None]), atol=1e-3)
+    texts, first = words_of(80, 2)
+    labels = np.stack([first, 1 - first, np.zeros(80)], 1)
+    fit = linear.fit_lexicon(tokenizer, texts, labels, texts, labels, classes=3)
+    found = predict_texts(fit.model, fit.tokenizer, ["good film", "bad film"], task="multi").probabilities
+    assert (found > 0.5).tolist() == [[True, False, False], [False, True, False]]
 
 
 @pytest.mark.parametrize(
@@ -310,11 +311,3 @@ def test_the_lexicon_feature_is_chosen_on_validation(tokenizer, feature, texts):
     fit = linear.fit_lexicon(tokenizer, rows, labels, rows, labels, classes=2)
     assert (fit.settings["feature"], fit.score) == (feature, 1.0)
     assert fit.model.weight[1 - ("sum", "mean").index(feature)].eq(0).all()
-
-
-def test_multi_label_lexicon_baselines_have_one_regression_per_label(tokenizer):
-    texts, first = words_of(80, 2)
-    labels = np.stack([first, 1 - first, np.zeros(80)], 1)
-    fit = linear.fit_lexicon(tokenizer, texts, labels, texts, labels, classes=3)
-    found = predict_texts(fit.model, fit.tokenizer, ["good film", "bad film"], task="multi").probabilities
-    assert (found > 0.5).tolist() == [[True, False, False], [False, True, False]]

@@ -138,7 +138,7 @@ def test_the_best_epoch_is_restored_and_patience_stops_training(make, monkeypatc
 
 
 @pytest.mark.slow
-def test_the_lowest_validation_cross_entropy_is_best(make):
+def test_the_lowest_validation_cross_entropy_is_best_and_undefined_metrics_are_refused(make):
     job = make(epochs=3, metric="loss", lr=1e-3, label_smoothing=0.3, class_weights="balanced", batching="fixed")
     widths = set()
     job.model.register_forward_pre_hook(lambda model, args: widths.add((model.training, args[0].ids.shape[1])))
@@ -150,10 +150,6 @@ def test_the_lowest_validation_cross_entropy_is_best(make):
         expected = F.cross_entropy(job.model(batch).logits, torch.from_numpy(job.validation.labels)).item()
     assert min(losses) == pytest.approx(expected, rel=1e-5)
     assert {width for learning, width in widths if learning} == {12}, "as wide as the longest text may be"
-
-
-@pytest.mark.slow
-def test_undefined_metrics_are_refused_with_an_alternative(make):
     with pytest.raises(ConfigError, match=r"training\.metric=roc_auc: not defined.*choose accuracy or loss"):
         make(metric="roc_auc").run()
 
@@ -225,12 +221,14 @@ def test_epoch_rows_have_the_mean_loss_over_rows(make):
     assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == pytest.approx(np.dot(losses, sizes) / 20)
 
 
-def test_nonfinite_losses_stop_training_with_advice(make):
+def test_nonfinite_losses_and_checkpoints_of_another_model_stop_training(make):
     job = make()
     job.model.head.bias.data.fill_(math.inf)
     before = copy_weights(job.model)
     check_raises(SentiscopeError, r"no longer finite at step 1 \(epoch 1\): try a smaller training\.lr", job.run)
     assert all(tensor.equal(before[name]) for name, tensor in job.model.state_dict().items())
+    check_raises(Cancelled, None, make(events=StopAfter(2)).run)
+    check_raises(RunDamaged, "does not fit this run", make(model=dataclasses.replace(make.model, layers=1)).run)
 
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
@@ -251,11 +249,6 @@ def test_bfloat16_trains_with_autocast_and_validates_without(make, monkeypatch):
     job.model.register_forward_pre_hook(lambda model, _: seen.add((model.training, torch.is_autocast_enabled("cpu"))))
     job.run()
     assert seen == {(True, True), (False, False)}
-
-
-def test_checkpoints_of_another_model_are_refused(make):
-    check_raises(Cancelled, None, make(events=StopAfter(2)).run)
-    check_raises(RunDamaged, "does not fit this run", make(model=dataclasses.replace(make.model, layers=1)).run)
 
 
 @pytest.mark.parametrize(
@@ -409,7 +402,7 @@ def test_class_numbers_and_one_hot_targets_have_equal_loss(settings):
     assert loss(LOGITS, F.one_hot(labels, 3)).item() == pytest.approx(loss(LOGITS, labels).item())
 
 
-def test_soft_targets_give_their_cross_entropy():
+def test_soft_targets_give_their_cross_entropy_and_multi_label_losses_are_means():
     targets = torch.tensor([[0.5, 0.2, 0.3], [0.1, 0.9, 0.0]])
     expected = -(targets * LOGITS.log_softmax(1)).sum(1).mean()
     assert Loss("single")(LOGITS, targets).item() == pytest.approx(expected.item())
@@ -419,21 +412,15 @@ def test_soft_targets_give_their_cross_entropy():
     weighted, logits = Loss("single", torch.tensor([1.0, 2.0, 4.0])), torch.zeros(2, 3, requires_grad=True)
     weighted(logits + (targets * weighted.weights).log().clamp(min=-50), targets).backward()
     assert logits.grad.abs().max() < 1e-7
-
-
-def test_multi_label_loss_is_the_mean_over_labels():
     decisions = zip(LOGITS.flatten().tolist(), SEVERAL.flatten().tolist(), strict=True)
     expected = [math.log(1 + math.exp(-x if y else x)) for x, y in decisions]
     assert Loss("multi")(LOGITS, SEVERAL).item() == pytest.approx(sum(expected) / 6)
 
 
-def test_multi_label_smoothing_is_split_between_both_values():
+def test_multi_label_smoothing_and_balancing_treat_both_values_equally():
     smoothed = torch.tensor([[0.95, 0.05, 0.95], [0.05, 0.05, 0.05]], dtype=torch.float64)
     found = make_loss(SEVERAL, "multi", label_smoothing=0.1)(LOGITS, SEVERAL)
     assert found.item() == pytest.approx(F.binary_cross_entropy_with_logits(LOGITS, smoothed).item())
-
-
-def test_balanced_labels_weight_both_values_equally():
     labels = torch.tensor([[1.0, 0, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]])
     loss = make_loss(labels, "multi", class_weights="balanced")
     assert loss.weights.tolist() == pytest.approx([1 / 3, 1, 3])
@@ -442,7 +429,7 @@ def test_balanced_labels_weight_both_values_equally():
     assert found == pytest.approx(math.log(2) * ((3 * 1 / 3 + 1) + 4 + (1 * 3 + 3)) / 12)
 
 
-def test_every_metric_selects_epochs_or_names_the_nearest():
+def test_every_metric_selects_epochs_or_names_the_nearest_and_ordinal_ones_need_an_order():
     names = typing.get_args(typing.get_type_hints(TrainingConfig)["metric"])
     assert names == ("auto", *METRICS)
     for name in names:
@@ -453,9 +440,6 @@ def test_every_metric_selects_epochs_or_names_the_nearest():
                 with pytest.raises(ConfigError) as refused:
                     resolve_metric(name, task)
                 assert str(refused.value).split()[-1] in select_metrics(task)
-
-
-def test_ordinal_metrics_need_ordered_classes():
     assert (resolve_metric("auto", "single"), resolve_metric("auto", "multi")) == ("accuracy", "f1_macro")
     message = "training.metric=accuracy: not defined for several labels per text; the nearest is subset_accuracy"
     check_raises(ConfigError, message, resolve_metric, "accuracy", "multi")

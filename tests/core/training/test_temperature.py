@@ -81,14 +81,11 @@ def test_a_uniform_prior_has_no_effect(kind):
     assert fit_temperature(logits, labels, alike) == pytest.approx(fit_temperature(logits, labels), rel=1e-4)
 
 
-def test_the_class_prior_is_smoothed_between_zero_and_one():
+def test_the_class_prior_is_smoothed_and_the_temperature_of_correct_predictions_positive():
     assert compute_class_prior(np.array([0, 2, 2, 2, 2]), 4) == pytest.approx((2 / 9, 1 / 9, 5 / 9, 1 / 9))
     assert compute_class_prior(np.array([[1, 0, 0], [1, 0, 1]]), 3) == pytest.approx((3 / 4, 1 / 4, 2 / 4))
     assert compute_class_prior(np.zeros(0, int), 2) == (0.5, 0.5)
-
-
-def test_the_temperature_is_positive_if_every_prediction_is_correct():
-    """Each row's optimal log-odds are log((n + 1) / 1), its own are 2 / T."""
+    # Each row's optimal log-odds are log((n + 1) / 1), its own are 2 / T.
     labels = np.tile([0, 1], 100)
     logits = np.where(labels[:, None] == [0, 1], 1.0, -1.0)
     assert fit_temperature(logits, labels) == pytest.approx(2 / np.log(201), rel=1e-3)
@@ -96,7 +93,7 @@ def test_the_temperature_is_positive_if_every_prediction_is_correct():
     assert fit_temperature(logits, 1 - logits.argmax(1)) == pytest.approx(LARGEST, rel=1e-3), "all are wrong"
 
 
-def test_absent_classes_do_not_affect_the_temperature():
+def test_absent_classes_do_not_affect_the_temperature_and_few_rows_give_one():
     logits, labels = draw_logits(600, 3, too_sure=2.0)
     more = np.column_stack([logits, np.full(600, ABSENT)])
     rows = np.where(np.arange(600) < 30, 3, labels)
@@ -107,9 +104,6 @@ def test_absent_classes_do_not_affect_the_temperature():
     prior = compute_class_prior(rows[rows < 3], 4)
     alone = fit_temperature(logits[30:], labels[30:], np.array(prior[:3]))
     assert fit_temperature(more, rows, prior) == pytest.approx(alone, rel=1e-6)
-
-
-def test_with_too_few_rows_the_temperature_is_one():
     logits, labels = draw_logits(LEAST, 2, too_sure=3.0)
     assert fit_scaling(logits[1:], labels[1:], (0.3, 0.7)) == Scaling(1.0, (0.3, 0.7))
     assert fit_scaling(logits, labels).temperature == fit_temperature(logits, labels) > 1.5

@@ -28,7 +28,7 @@ def test_epochs_contain_every_row_once_in_batches_of_the_right_size(batching, co
     assert sorted(len(rows) for rows in batches) == sorted([16] * (count // 16) + ([count % 16] if count % 16 else []))
 
 
-def test_batches_depend_only_on_seed_and_epoch():
+def test_batches_depend_only_on_seed_and_epoch_and_those_by_length_need_little_padding():
     lengths = np.arange(500)
 
     def flat(seed, epoch):
@@ -38,22 +38,12 @@ def test_batches_depend_only_on_seed_and_epoch():
     assert flat(3, 1) == flat(3, 1) and flat(3, 1) != flat(3, 2) and flat(3, 1) != flat(4, 1)
     order = np.concatenate(training_stage.plan_batches(lengths, batch_size=10, seed=0, epoch=0, batching="fixed"))
     assert order.tolist() != list(range(500))
-
-
-def test_length_batches_are_sorted_inside_pools_and_shuffled():
     lengths = np.random.default_rng(0).integers(1, 200, training_stage.POOL * 4 * 2)
     batches = training_stage.plan_batches(lengths, batch_size=4, seed=0, epoch=0)
     spans = sorted((int(lengths[rows].min()), int(lengths[rows].max())) for rows in batches)
     assert max(high - low for low, high in spans) < 40  # random batches of 4 would span far more
     firsts = [int(lengths[rows].min()) for rows in batches]
     assert firsts != sorted(firsts)
-
-
-def padded(lengths, batches, width=0):
-    return sum(len(rows) * max(width, int(lengths[rows].max())) for rows in batches) / lengths.sum()
-
-
-def test_length_batches_need_little_padding():
     random = np.random.default_rng(0)
     reviews = np.clip(random.lognormal(np.log(172), 0.6, 20_000), 10, 512).astype(int)
     tweets = np.clip(random.lognormal(np.log(19), 0.5, 20_000), 1, 64).astype(int)
@@ -61,6 +51,10 @@ def test_length_batches_need_little_padding():
         assert padded(lengths, training_stage.plan_batches(lengths, batch_size=size, seed=0, epoch=0)) <= most
         fixed = training_stage.plan_batches(lengths, batch_size=size, seed=0, epoch=0, batching="fixed")
         assert padded(lengths, fixed, fixed_width) > 2.3
+
+
+def padded(lengths, batches, width=0):
+    return sum(len(rows) * max(width, int(lengths[rows].max())) for rows in batches) / lengths.sum()
 
 
 def checkpoint(step=3):
@@ -135,7 +129,7 @@ def tiny(**attention):
     return build_model(ModelConfig(width=8, layers=2, ff_width=8, attention=part), vocabulary=9, classes=2)
 
 
-def test_a_lambda_per_layer_is_a_list_of_numbers():
+def test_lambdas_are_lists_per_layer_head_or_token_mean_and_keep_their_last_bit():
     model = tiny(components=3, mixing="additive")
     row = read_lambdas(model, PROBE)
     assert row == {"lambda": [layer[:, 0].tolist() for layer in model.get_lambdas()]}
@@ -144,25 +138,16 @@ def test_a_lambda_per_layer_is_a_list_of_numbers():
     assert own["lambda"][0][0] == pytest.approx(0.2, abs=0.1), "with its own sign"
     linear = build_model(dataclasses.replace(ModelConfig(), family="tfidf-logreg"), vocabulary=9, classes=2)
     assert read_lambdas(tiny(), PROBE) == read_lambdas(linear, PROBE) == {}
-
-
-def test_float_values_keep_their_last_bit():
     model = tiny(components=2, mixing="additive", learn_beta=True)
     before = read_lambdas(model, PROBE)["lambda"][0][0]
     beta = model.layers[0].attention.mixing.beta
     beta.data = torch.nextafter(beta.data, beta.data + 1)
     assert 0 < abs(read_lambdas(model, PROBE)["lambda"][0][0] - before) < 1e-7
-
-
-def test_lambdas_per_head_are_logged_with_their_mean():
     model = tiny(components=2, mixing="additive", lambda_per_head=True, learn_beta=True)
     model.layers[0].attention.mixing.beta.data = torch.tensor([[0.1, 0.3]])
     row = read_lambdas(model, PROBE)
     first, second = row["lambda_heads"][0][0]
     assert second > first and row["lambda"][0][0] == pytest.approx((first + second) / 2)
-
-
-def test_token_lambdas_are_averaged_over_real_tokens_in_evaluation_mode():
     model = tiny(components=2, mixing="differential-v2").train()
     row = read_lambdas(model, PROBE)
     assert model.training
@@ -245,7 +230,7 @@ def build_tiny(classes=2, pooling="mean", **attention):
     return build_model(ModelConfig(**PARTS, pooling=pooling, attention=part), vocabulary=9, classes=classes)
 
 
-def test_ndt_parameters_are_grouped_as_in_the_paper():
+def test_parameters_are_grouped_once_as_in_the_paper_and_slower_near_the_words():
     model = build_tiny(components=3, mixing="additive", learn_beta=True)
     groups = group_parameters(model, TrainingConfig())
     found = {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
@@ -253,15 +238,20 @@ def test_ndt_parameters_are_grouped_as_in_the_paper():
     assert found["weights"] == (0.1, others) and {"embedding.weight", "head.bias", "final_norm.weight"} < set(others)
     learned = [f"layers.{n}.attention.mixing.{name}" for n in (0, 1) for name in ("lambda_q", "lambda_k", "beta")]
     assert found["lambda"] == (0.0, learned)
-
-
-def test_groups_contain_each_trainable_parameter_once():
     model = build_tiny(classes=3, pooling="cls", components=4, mixing="additive")
     model.embedding.weight.requires_grad_(False)
     rates = group_parameters(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
     assert {group["role"]: group["rate"] for group in rates} == {"weights": 1.0, "vectors": 1.0, "lambda": 10.0}
     found = [id(parameter) for group in group_parameters(model, TrainingConfig()) for parameter in group["params"]]
     assert sorted(found) == sorted(id(p) for p in model.parameters() if p.requires_grad)
+    model = build_tiny(components=3, mixing="additive")
+    groups = group_parameters(model, TrainingConfig(layer_decay=0.5, lambda_lr=3.0))
+    rates = {name: (group["role"], group["rate"]) for group in groups for name in group["names"]}
+    assert rates["embedding.weight"] == ("weights", 0.125)
+    assert rates["layers.0.attention.query.weight"] == ("weights", 0.25)
+    assert rates["layers.1.feedforward.up.bias"] == ("weights", 0.5)
+    assert rates["final_norm.weight"] == rates["head.weight"] == ("weights", 1.0)
+    assert rates["layers.0.attention.mixing.lambda_q"] == ("lambda", 0.75)
 
 
 @pytest.mark.parametrize(
@@ -274,17 +264,6 @@ def test_lambda_parameters_have_no_weight_decay(mixing, names):
     assert len(groups) == (2 if names else 1)
     if names:
         assert found["lambda"] == (0.0, [f"layers.{n}.attention.mixing.{name}" for n in (0, 1) for name in names])
-
-
-def test_layers_near_the_words_learn_more_slowly():
-    model = build_tiny(components=3, mixing="additive")
-    groups = group_parameters(model, TrainingConfig(layer_decay=0.5, lambda_lr=3.0))
-    rates = {name: (group["role"], group["rate"]) for group in groups for name in group["names"]}
-    assert rates["embedding.weight"] == ("weights", 0.125)
-    assert rates["layers.0.attention.query.weight"] == ("weights", 0.25)
-    assert rates["layers.1.feedforward.up.bias"] == ("weights", 0.5)
-    assert rates["final_norm.weight"] == rates["head.weight"] == ("weights", 1.0)
-    assert rates["layers.0.attention.mixing.lambda_q"] == ("lambda", 0.75)
 
 
 @pytest.mark.parametrize(

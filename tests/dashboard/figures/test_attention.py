@@ -83,13 +83,18 @@ def test_map_rows_are_stacked_heads_are_columns_and_ablated_ones_labeled():
     assert [(note.xref, note.yref) for note in notes] == [("x2 domain", "y2 domain")]
 
 
-def test_top_weight_is_a_quantile_and_never_zero_or_rounding():
+def test_absolute_scale_keeps_weights_up_to_a_quantile_that_is_never_zero():
     assert attention.find_top_weight([MapRow("a", np.linspace(0, 1, 1001).reshape(1, 7, 143))]) == pytest.approx(0.985)
     for least in (0.0, 3e-8):
         weights = np.full((1, 20, 20), least)
         assert attention.find_top_weight([MapRow("a", weights)]) == 1.0
         weights[0, 0, 0] = 0.4
         assert attention.find_top_weight([MapRow("a", weights)]) == 0.4
+    row = MapRow("a", MAPS[0], frozenset({0}))
+    assert attention.scale_row(row, "absolute") is row
+    for name, label in attention.SCALES.items():
+        figure = draw_map_grid([attention.scale_row(row, name)], ["not", "bad"], Look(), label=label)
+        assert figure.layout.coloraxis.colorbar.title.text.split(";")[0] == label
 
 
 def test_coefficients_have_a_dot_per_value_and_keep_their_sign():
@@ -115,15 +120,14 @@ def test_row_scale_divides_by_the_strongest_weight_of_the_row(weights, scale, wa
     assert attention.scale_row(MapRow("a", np.array(weights)), scale).weights == pytest.approx(np.array(wanted))
 
 
-def test_absolute_scale_keeps_weights_and_each_scale_has_a_label():
-    row = MapRow("a", MAPS[0], frozenset({0}))
-    assert attention.scale_row(row, "absolute") is row
-    for name, label in attention.SCALES.items():
-        figure = draw_map_grid([attention.scale_row(row, name)], ["not", "bad"], Look(), label=label)
-        assert figure.layout.coloraxis.colorbar.title.text.split(";")[0] == label
-
-
-def test_long_text_is_drawn_in_blocks_of_its_strongest_weights():
+def test_single_map_has_words_if_they_fit_and_long_text_is_drawn_in_blocks():
+    layout = draw_map_grid([MapRow("", MAPS[:, 0][:1])], ["not", "<b>"], Look(), numbered=False, worded=True).layout
+    for axis in (layout.xaxis, layout.yaxis):
+        assert axis.showticklabels and list(axis.ticktext) == ["not", "&lt;b&gt;"]
+    assert layout.xaxis.side == "top"  # the colour bar is below
+    weights = np.zeros((1, attention.NAMED + 1, attention.NAMED + 1))
+    long = draw_map_grid([MapRow("", weights)], ["w"] * len(weights[0]), Look(), numbered=False, worded=True).layout
+    assert not long.xaxis.showticklabels
     weights = np.zeros((1, 2 * attention.MOST, 2 * attention.MOST))
     weights[0, 1, 2], weights[0, 3, 3] = 0.5, -0.75
     (heat,) = draw_map_grid([MapRow("a", weights)], ["w"] * (2 * attention.MOST), Look(), top=1.0).data
@@ -133,16 +137,6 @@ def test_long_text_is_drawn_in_blocks_of_its_strongest_weights():
     odd[0, attention.MOST, attention.MOST] = 0.5
     (heat,) = draw_map_grid([MapRow("a", odd)], ["w"] * (attention.MOST + 1), Look(), top=1.0).data
     assert heat.z.shape == (len(heat.x), len(heat.y)) and heat.z[-1, -1] == 0.5
-
-
-def test_single_map_has_words_on_both_sides_if_they_fit():
-    layout = draw_map_grid([MapRow("", MAPS[:, 0][:1])], ["not", "<b>"], Look(), numbered=False, worded=True).layout
-    for axis in (layout.xaxis, layout.yaxis):
-        assert axis.showticklabels and list(axis.ticktext) == ["not", "&lt;b&gt;"]
-    assert layout.xaxis.side == "top"  # the colour bar is below
-    weights = np.zeros((1, attention.NAMED + 1, attention.NAMED + 1))
-    long = draw_map_grid([MapRow("", weights)], ["w"] * len(weights[0]), Look(), numbered=False, worded=True).layout
-    assert not long.xaxis.showticklabels
 
 
 def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=0, coefficients=(1.0, 0.5)):
@@ -160,7 +154,11 @@ def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=
     )
 
 
-def test_ablated_heads_and_components_contribute_nothing_and_are_named():
+def test_combined_maps_are_numbered_by_layer_and_ablated_parts_are_empty_and_named():
+    rows = attention.build_combined_rows(view(), False)
+    assert [row.name for row in rows] == ["layer 1", "layer 2"]
+    assert rows[0].weights == pytest.approx(TWO_HEADS[0] + 0.5 * TWO_HEADS[1])
+    assert attention.sum_received(attention.build_map_rows(view(), 0, False)[0]) == [0.625, 0.375]
     base, second, joined = attention.build_map_rows(view(), 0, False, Edits(heads_off=((0, 1), (1, 0))))
     for row in (base, second, joined):
         assert row.off == {1} and (row.weights[1] == 0).all()
@@ -168,13 +166,6 @@ def test_ablated_heads_and_components_contribute_nothing_and_are_named():
     rows = attention.build_map_rows(view(coefficients=(1.0, 0.0)), 1, False, Edits(components_off=((1, 1),)))
     assert [row.off for row in rows] == [frozenset(), {0, 1}, frozenset()]
     assert (rows[2].weights == TWO_HEADS[0]).all(), "the sum goes on"
-
-
-def test_combined_maps_are_numbered_by_layer_and_received_attention_is_the_column_mean():
-    rows = attention.build_combined_rows(view(), False)
-    assert [row.name for row in rows] == ["layer 1", "layer 2"]
-    assert rows[0].weights == pytest.approx(TWO_HEADS[0] + 0.5 * TWO_HEADS[1])
-    assert attention.sum_received(attention.build_map_rows(view(), 0, False)[0]) == [0.625, 0.375]
 
 
 def test_difference_follows_the_second_class_and_reports_a_changed_label():
@@ -187,7 +178,7 @@ def test_difference_follows_the_second_class_and_reports_a_changed_label():
     assert attention.choose_watched_class(several) == "c", "of several: it"
 
 
-def test_special_tokens_and_padding_with_its_weight_are_described():
+def test_special_tokens_and_padding_are_described_and_weighted_as_their_tokens():
     assert attention.describe_special(view(), 0).startswith("A single sentence needs no padding")
     said = attention.describe_special(view(tokens=(CLASS_TOKEN, "bad")), 0)
     assert said.startswith("[CLS] is a learned token") and "weight of exactly 0" in said
@@ -198,9 +189,6 @@ def test_special_tokens_and_padding_with_its_weight_are_described():
     assert said.startswith("[PAD] × 3: 3 padding tokens, weight 0.44 (mean over tokens and heads)")
     assert "exactly 0" not in said and "[CLS]" not in said
     assert "exactly 0" not in attention.describe_special(dataclasses.replace(view(), filled=0), 0)
-
-
-def test_merged_padding_counts_as_often_as_its_tokens():
     folded = dataclasses.replace(view(tokens=("bad", name_padding(3))), filled=3)
     rows = attention.build_map_rows(folded, 0, False)
     assert attention.sum_received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])

@@ -30,14 +30,11 @@ def test_each_split_has_a_panel_with_share_and_color_of_each_class(dark):
     assert figure.data[0].hovertext[0] == "train, negative<br>30 rows, 75.0 %"
 
 
-def test_many_classes_share_one_color_and_their_names_are_escaped():
+def test_bars_keep_the_distribution_and_many_classes_share_one_color():
     figure = classes({"train": {name: (1, 1 / 7) for name in ("<b>x", *"123456")}})
     assert set(figure.data[0].marker.color) == {LIGHT.accent}
     assert figure.layout.yaxis.type == "category"  # a linear axis would place names that are numbers by value
     assert "<b>" not in figure.data[0].y[0] + figure.data[0].hovertext[0]
-
-
-def test_bars_keep_the_distribution_and_the_truncation_length_is_on_the_axis():
     (bars,) = lengths([0, 2, 3, 5], [4, 2, 4], 4, 0.25).data
     assert tuple(bars.y) == (2, 2, 2)
     assert tuple(bars.hovertext) == ("0 to 1 tokens<br>4 texts", "2 tokens<br>2 texts", "3 or more tokens<br>4 texts")

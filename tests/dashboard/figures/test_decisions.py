@@ -134,12 +134,17 @@ def lines(figure):
     return [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
 
 
-def test_right_is_gray_wrong_is_magenta_and_both_are_counted():
+def test_right_is_gray_wrong_is_magenta_and_class_names_are_escaped():
     right, wrong = np.zeros(decisions.BARS, np.int64), np.zeros(decisions.BARS, np.int64)
     right[-1], wrong[3] = 7, 2
     figure = draw_confidence(right, wrong, 0.62, "P(positive)", Look())
     assert [(bar.marker.color, sum(bar.y)) for bar in figure.data] == [(LIGHT.right, 7), (LIGHT.wrong, 2)]
     assert [note.text for note in figure.layout.annotations] == ["right 7", "wrong 2"] and lines(figure) == [0.62]
+    figure = draw_confusion(COUNTS, ["<b>x</b>", "y"], Look())
+    assert figure.layout.xaxis.ticktext[0].endswith("<b>&lt;b&gt;x&lt;/b&gt;</b>")
+    assert "<b>x" not in figure.data[0].hovertext[0]
+    curve = ClassCurve("<i>x</i>", (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3)
+    assert "<i>" not in str(draw_roc([curve], Look()).to_plotly_json())
 
 
 def test_each_cell_has_its_position_and_count_or_row_share():
@@ -167,14 +172,6 @@ def test_counts_are_readable_on_each_cell(dark, tokens):
         counts = np.array([[10 - share, share], [share, 10 - share]])
         for color in draw_confusion(counts, ["a", "b"], Look(dark=dark)).data[0].marker.color:
             assert compute_contrast(tokens.ink, color) >= 4.5
-
-
-def test_class_names_are_escaped():
-    figure = draw_confusion(COUNTS, ["<b>x</b>", "y"], Look())
-    assert figure.layout.xaxis.ticktext[0].endswith("<b>&lt;b&gt;x&lt;/b&gt;</b>")
-    assert "<b>x" not in figure.data[0].hovertext[0]
-    curve = ClassCurve("<i>x</i>", (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3)
-    assert "<i>" not in str(draw_roc([curve], Look()).to_plotly_json())
 
 
 def test_phenomena_are_sorted_worst_first_with_interval_n_and_baseline():

@@ -110,15 +110,12 @@ def test_scales_start_at_the_background_and_attention_has_equal_ink_on_both_side
     assert theme.shade_ink(tokens, -0.4, 1) == theme.shade_ink(tokens, 0.4, 1) == tokens.ink_scale[2]
 
 
-def test_blend_meets_both_ends_and_the_deepest_layer_has_the_strongest_color():
+def test_classes_are_colored_by_sign_or_order_and_layers_by_depth():
     assert theme.blend_colors("#000000", "#FFFFFF", 0) == "#000000"
     assert theme.blend_colors("#000000", "#FFFFFF", 1) == theme.blend_colors("#000000", "#FFFFFF", 7) == "#FFFFFF"
     assert theme.blend_colors("#000000", "#204060", 0.5) == "#102030"
     assert [theme.color_layer(LIGHT, i, 4) for i in range(4)] == list(LIGHT.ordinal)
     assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0] and theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
-
-
-def test_classes_are_colored_by_sign_or_order_if_they_have_one():
     assert theme.color_classes(LIGHT, ["negative", "neutral", "positive"]) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
     five = theme.color_classes(LIGHT, ["very negative", "negative", "neutral", "positive", "very positive"])
     assert (five[0], five[4]) == (LIGHT.minus_scale[5], LIGHT.plus_scale[5])
@@ -131,16 +128,13 @@ def test_classes_are_colored_by_sign_or_order_if_they_have_one():
     assert many[5] == LIGHT.right and many[0] == LIGHT.minus_scale[5] and many[-1] == LIGHT.plus_scale[5]
 
 
-def test_labels_keep_their_distance_and_a_projector_enlarges_text():
+def test_labels_keep_their_distance_and_a_matrix_cell_is_found_only_for_its_rows():
     placed = theme.spread_labels([0.5, 0.51, 0.1], 0.1)
     assert placed[1] - placed[0] == pytest.approx(0.1) and placed[2] == 0.1
     assert theme.spread_labels([], 0.1) == []
     large, usual = (theme.build_template(look).layout.font.size for look in (Look(projector=True), Look()))
     assert large == pytest.approx(1.3 * usual)
     assert (Look(projector=True).scale_height(100), Look().scale_height(100)) == (120, 100)
-
-
-def test_matrix_cell_is_found_only_for_exactly_its_rows():
     assert find_cell(FIRST, SECOND, np.array([4, 1])) == (0, 1) and find_cell(FIRST, SECOND, np.array([2])) == (1, 1)
     for rows in ([1], [1, 4, 0], [], [5]):
         assert find_cell(FIRST, SECOND, np.array(rows, np.int64)) is None

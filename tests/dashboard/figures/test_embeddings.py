@@ -159,7 +159,7 @@ def test_texts_are_escaped_and_the_typed_sentence_cannot_be_selected():
     assert mark.customdata is None
 
 
-def test_silhouettes_show_all_samples_with_means_and_the_first_class_on_top():
+def test_silhouettes_show_all_samples_with_means_or_have_a_reason():
     classes = (("neg", np.array([-0.5, 0.5])), ("pos", np.array([0.2, 0.4, 0.6])))
     both = [Spectrum("space", 0.24, classes), Spectrum("map", 0.3, classes)]
     figure = draw_silhouettes(both, ["#111111", "#222222"], Look())
@@ -169,6 +169,13 @@ def test_silhouettes_show_all_samples_with_means_and_the_first_class_on_top():
     words = {"space", "map", "all 0.240", "all 0.300", "neg <b>0.000</b><br>n = 2", "pos <b>0.400</b><br>n = 3"}
     assert {note.text for note in figure.layout.annotations} == words
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
+    shown = Depths(layers([None] * 3, [0.6, 0.7, 0.9], "the sentences belong to fewer than two classes"))
+    (purity,) = draw_depths(shown, Look(dark=True)).data
+    assert list(purity.y) == [0.6, 0.7, 0.9]
+    said = MAP_LAYERS.resolve_text(MAP_LAYERS.reading, shown)
+    assert "No silhouette: the sentences belong to fewer than two classes." in said
+    assert MAP_LAYERS.resolve_text(MAP_LAYERS.note, shown) == "n = 3 of 6, a stratified sample"
+    assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()
 
 
 def test_search_finds_the_rows_of_the_filter_and_gives_them_rings():
@@ -224,13 +231,3 @@ def test_separation_has_two_lines_chance_the_shaded_layer_and_a_table():
     assert table["stage"].tolist() == ["embedding", "layer 1", "head"]
     assert table["purity"].tolist() == [0.6, 0.7, 0.9] and set(table["purity_by_chance"]) == {0.5}
     assert set(table["n"]) == {3}
-
-
-def test_missing_silhouette_has_a_reason_and_small_classes_are_not_drawn():
-    shown = Depths(layers([None] * 3, [0.6, 0.7, 0.9], "the sentences belong to fewer than two classes"))
-    (purity,) = draw_depths(shown, Look(dark=True)).data
-    assert list(purity.y) == [0.6, 0.7, 0.9]
-    said = MAP_LAYERS.resolve_text(MAP_LAYERS.reading, shown)
-    assert "No silhouette: the sentences belong to fewer than two classes." in said
-    assert MAP_LAYERS.resolve_text(MAP_LAYERS.note, shown) == "n = 3 of 6, a stratified sample"
-    assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()

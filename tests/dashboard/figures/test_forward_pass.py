@@ -45,7 +45,7 @@ def test_stage_has_formula_numbers_and_their_origin_and_a_position_in_words():
     assert "innerHTML" not in script and "insertAdjacent" not in script
 
 
-def test_long_texts_and_vectors_draw_their_first_tokens_and_numbers():
+def test_long_texts_draw_their_first_tokens_and_maps_of_a_stage_share_their_scale():
     long = shown(pairs(DRAWN + 5))
     (matrix,) = forward_pass._draw_stages(long, Look()).data["stages"][0]["matrices"]
     assert len(matrix["rows"]) == len(matrix["columns"]) == len(matrix["cells"]) == len(matrix["fills"][0]) == DRAWN
@@ -56,9 +56,6 @@ def test_long_texts_and_vectors_draw_their_first_tokens_and_numbers():
     (matrix,) = forward_pass._draw_stages(shown(vector), Look()).data["stages"][0]["matrices"]
     assert matrix["columns"] == [str(i) for i in range(1, DIMENSIONS + 1)] and matrix["note"] == "8 of 32"
     assert matrix["top"] == 2.0 and matrix["fills"][1][0] == "−2.00"
-
-
-def test_maps_of_a_stage_share_their_scale_and_hidden_scores_have_no_ink():
     small, large = (StageMatrix("A", np.full((2, 2), top), ("a", "b"), ("a", "b"), "weight") for top in (0.25, 0.5))
     drawn = forward_pass._draw_stages(shown(small, large, key="softmax"), Look()).data["stages"][0]["matrices"]
     assert [each["top"] for each in drawn] == [0.5, 0.5]

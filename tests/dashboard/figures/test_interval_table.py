@@ -30,7 +30,13 @@ def table(**more) -> Marks:
     return Marks("Models", columns, tuple(rows), groups=(("best", "second"),), **more)
 
 
-def test_distant_minority_does_not_shrink_the_scale_of_the_others():
+def test_axis_has_zero_limits_and_an_extent_that_a_distant_minority_does_not_widen():
+    found = make_axis([Mark(0.03, 0.01, 0.05)], zero=0, signed=True)
+    assert found.low < 0 < found.high and found.labels[:2] == ("0", "+0.02")
+    assert make_axis([Mark(-0.03, -0.05, -0.01)], zero=0, signed=True).labels[0] == "−0.04"
+    found = make_axis([Mark(0.99, 0.97, 1.0)], ends=(0, 1))
+    assert (found.high, found.to_percent(1.0)) == (1, 100) and make_axis([]).low < make_axis([]).high
+    assert make_axis([Mark()]) == make_axis([]) and make_axis([Mark(0.5)]).to_percent(0.5) == pytest.approx(50)
     marks = [mark(value) for value in ACCURACY.values()]
     found = make_axis(marks, leaves_out="low")
     assert 0.88 < found.low < 0.888 and 0.926 < found.high < 0.93
@@ -50,15 +56,6 @@ def test_distant_minority_does_not_shrink_the_scale_of_the_others():
 def test_gridlines_are_at_round_numbers(mark, labels):
     found = make_axis([mark])
     assert found.labels == labels and found.ticks == pytest.approx(list(map(float, labels)))
-
-
-def test_axis_has_zero_limits_and_an_extent():
-    found = make_axis([Mark(0.03, 0.01, 0.05)], zero=0, signed=True)
-    assert found.low < 0 < found.high and found.labels[:2] == ("0", "+0.02")
-    assert make_axis([Mark(-0.03, -0.05, -0.01)], zero=0, signed=True).labels[0] == "−0.04"
-    found = make_axis([Mark(0.99, 0.97, 1.0)], ends=(0, 1))
-    assert (found.high, found.to_percent(1.0)) == (1, 100) and make_axis([]).low < make_axis([]).high
-    assert make_axis([Mark()]) == make_axis([]) and make_axis([Mark(0.5)]).to_percent(0.5) == pytest.approx(50)
 
 
 def test_tie_lines_join_groups_and_share_lanes_without_overlap():
@@ -123,7 +120,7 @@ def test_exported_table_has_its_colors_and_no_script():
     assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)
 
 
-def test_page_table_rows_can_be_focused_ticked_and_unfolded():
+def test_page_table_rows_can_be_focused_ticked_and_unfolded_and_text_is_escaped():
     text = write_node(draw_node(table(), Look(), tick="compare", live=True))
     assert 'role="treegrid"' in text
     assert text.count('tabindex="0"') == 5, "four rows and a seed"
@@ -132,9 +129,6 @@ def test_page_table_rows_can_be_focused_ticked_and_unfolded():
     assert 'data-id="seed-0" tabindex="0" aria-selected="false" aria-level="2" data-of="second" hidden=""' in text
     node = draw_node(table(), Look(), live=True)
     assert json.loads(json.dumps(node)) == node
-
-
-def test_text_is_escaped():
     evil = "<img src=x onerror=alert(1)>\"'"
     rows = (IntervalRow(evil, {"name": TextCell(evil, small=evil, title=evil), "m": mark(0.5, said=evil)}),)
     one = Marks(evil, (IntervalColumn("name", evil), IntervalColumn("m", evil, axis=WIDE)), rows)

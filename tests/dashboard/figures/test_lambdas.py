@@ -142,12 +142,18 @@ def test_tiny_changes_are_not_magnified_and_runs_without_validation_are_drawn():
     assert [tuple(trace.y) for trace in draw_course([Track("early", 0, early)], Look()).data] == [(0.0,), ()]
 
 
-def test_main_run_is_in_front_others_are_gray_and_names_are_escaped():
+def test_main_run_is_in_front_and_a_reported_value_inside_its_panel():
     figure, t = draw_course([ONE, replace(OTHER, run="<b>x")], Look()), LIGHT
     assert {trace.line.color for trace in named(figure, "one")} == {t.accent}
     assert {trace.line.color for trace in named(figure, "&lt;b&gt;x")} == {t.right}
     assert [trace.name for trace in figure.data if trace.xaxis in (None, "x")] == ["&lt;b&gt;x", "one"]
     assert not [trace for trace in figure.data if "<b>" in trace.hovertemplate]
+    figure = draw_course([ONE], Look(), "value", {(0, 1): 0.1606})
+    assert [note.text for note in figure.layout.annotations if note.text.startswith("reported")] == ["reported 0.1606"]
+    low, high = figure.layout.yaxis.range
+    assert low < 0.15 < 0.1606 < high
+    change = draw_course([ONE], Look(), "change", {(0, 1): 0.1606})
+    assert not [note for note in change.layout.annotations if note.text.startswith("reported")]
 
 
 def test_seeds_are_averaged_at_common_epochs_without_runs_of_other_settings():
@@ -159,15 +165,6 @@ def test_seeds_are_averaged_at_common_epochs_without_runs_of_other_settings():
     figure = draw_course([ONE, TWIN, OTHER], Look(), "value")
     (mean,) = [trace for trace in named(figure, "mean over seeds") if trace.xaxis in (None, "x")]
     np.testing.assert_allclose(mean.y, [0.15, 0.153, 0.156])
-
-
-def test_reported_value_is_drawn_inside_its_panel_on_the_value_scale():
-    figure = draw_course([ONE], Look(), "value", {(0, 1): 0.1606})
-    assert [note.text for note in figure.layout.annotations if note.text.startswith("reported")] == ["reported 0.1606"]
-    low, high = figure.layout.yaxis.range
-    assert low < 0.15 < 0.1606 < high
-    change = draw_course([ONE], Look(), "change", {(0, 1): 0.1606})
-    assert not [note for note in change.layout.annotations if note.text.startswith("reported")]
 
 
 def test_normed_weights_are_drawn_as_shares_of_all_maps():

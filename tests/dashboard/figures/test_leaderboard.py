@@ -17,13 +17,24 @@ def rows(board) -> list[str]:
     return [entry.model.name for entry in board.entries]
 
 
-def test_best_model_comes_first_and_unfinished_ones_last():
+def test_models_are_sorted_by_the_default_metric_and_unfinished_ones_come_last():
     (board,) = list_boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
     assert rows(board) == ["high", "low", "waits"] and [entry.value for entry in board.entries] == [0.9, 0.6, None]
     (board,) = list_boards([run("low", 0.6, training__lr=1e-3), run("high", 0.9)], "loss")
     assert rows(board) == ["high", "low"] and [e.value for e in board.entries] == pytest.approx([0.1, 0.4])
     (board,) = list_boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
     assert [entry.model.name for entry in board.measured] == ["high", "low"] and rows(board)[-1] == "ahead"
+    (board,) = list_boards([run("several", 0.5, task="multi")])
+    assert (board.metric, board.title) == ("tuned.f1_macro", "F1, macro, tuned")
+    (entry,) = board.entries
+    assert (entry.value, entry.low, entry.yardstick) == (0.6, 0.5, 0.75)
+    (board,) = list_boards([run("several", 0.5, task="multi")], "f1_macro")
+    assert (board.entries[0].value, board.entries[0].yardstick) == (0.5, 0.7)
+    (board,) = list_boards([run("several", 0.5, task="multi")], "roc_auc")
+    assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
+    assert next(iter(leaderboard.list_board_metrics([run("a", 0.9)]).items())) == ("Accuracy", "")
+    both = leaderboard.list_board_metrics([run("a", 0.9), run("b", 0.5, task="multi")])
+    assert next(iter(both)) == "Accuracy or F1, macro, tuned" and {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
 def test_each_data_set_has_a_board_with_a_unique_name():
@@ -54,20 +65,6 @@ def test_seeds_share_a_row_with_their_spread_and_unfold_to_runs():
     assert [child.id for child in row.children] == ["s0", "s1"] and row.cells["95 % interval"].dots == (0.90, 0.88)
     assert row.cells["model"].small.startswith("2 seeds · ") and row.children[0].cells["model"] == TextCell("seed 0")
     assert row.children[0].cells["95 % interval"] == Mark(dots=(0.9,), said="0.900")
-
-
-def test_models_are_sorted_by_the_default_metric_of_their_task():
-    (board,) = list_boards([run("several", 0.5, task="multi")])
-    assert (board.metric, board.title) == ("tuned.f1_macro", "F1, macro, tuned")
-    (entry,) = board.entries
-    assert (entry.value, entry.low, entry.yardstick) == (0.6, 0.5, 0.75)
-    (board,) = list_boards([run("several", 0.5, task="multi")], "f1_macro")
-    assert (board.entries[0].value, board.entries[0].yardstick) == (0.5, 0.7)
-    (board,) = list_boards([run("several", 0.5, task="multi")], "roc_auc")
-    assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
-    assert next(iter(leaderboard.list_board_metrics([run("a", 0.9)]).items())) == ("Accuracy", "")
-    both = leaderboard.list_board_metrics([run("a", 0.9), run("b", 0.5, task="multi")])
-    assert next(iter(both)) == "Accuracy or F1, macro, tuned" and {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
 def test_summary_names_the_best_model_and_its_certainty_by_display_names():
@@ -183,11 +180,9 @@ def test_prediction_cost_is_described_and_sizes_are_short():
 
 
 def test_runs_share_a_board_unless_rows_that_a_start_learned_were_left_out():
-    first, second, third = (
-        run("a", 0.9),
-        run("b", 0.8, data__lineage="/x/1.texts"),
-        run("c", 0.8, data__lineage="/y/2.texts"),
-    )
+    first = run("a", 0.9)
+    second = run("b", 0.8, data__lineage="/x/1.texts")
+    third = run("c", 0.8, data__lineage="/y/2.texts")
     third = dataclasses.replace(third, data_notes=("lineage: 3 rows of test left out, its start learned from them",))
     boards = list_boards([first, second, third])
     found = sorted(sorted(each.run for entry in board.entries for each in entry.model.records) for board in boards)

@@ -22,23 +22,10 @@ CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_baseline_describes_its_input_and_what_it_lacks():
+def test_baseline_describes_what_it_lacks_and_runs_give_the_sizes_of_parameters():
     said = {model_plan.describe_baseline(family, "heads and layers") for family in BASELINES}
     assert len(said) == 5, "those that read the same say the same"
     assert all(each.startswith("It ") and each.endswith(", without heads and layers.") for each in said)
-
-
-def parts_of(name):
-    return model_plan.build_parts_table(
-        list_parts(PRESETS[name].model, vocabulary=model_plan.USUAL.vocabulary, classes=model_plan.USUAL.classes)
-    )
-
-
-def run(preset="vanilla", status="done", **known):
-    return RunRecord("r", preset, status, compose(preset, {"data.name": "/some/reviews.csv"}), "", **known)
-
-
-def test_run_gives_the_sizes_for_counting_parameters():
     sizes = model_plan.read_sizes(run(vocabulary=1_234, classes=("a", "b", "c")))
     assert sizes[:2] == (1_234, 3) and sizes.words == "1\u202f234 tokens and 3 classes, as in r on reviews.csv"
     own = {"model.layers": 3, "model.attention.heads": 4, "model.width": 32}
@@ -50,6 +37,16 @@ def test_run_gives_the_sizes_for_counting_parameters():
     assert sizes.get_model("ndt-01-n3") == PRESETS["ndt-01-n3"].model
     for begun in (None, run(), run(vocabulary=9, classes=("a",))):
         assert model_plan.read_sizes(begun) is None
+
+
+def parts_of(name):
+    return model_plan.build_parts_table(
+        list_parts(PRESETS[name].model, vocabulary=model_plan.USUAL.vocabulary, classes=model_plan.USUAL.classes)
+    )
+
+
+def run(preset="vanilla", status="done", **known):
+    return RunRecord("r", preset, status, compose(preset, {"data.name": "/some/reviews.csv"}), "", **known)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -81,9 +78,9 @@ def test_preset_differences_name_both_models_and_newest_finished_runs_are_linked
     assert linked == [f"run{i}" for i in range(model_plan.LINKED)]
 
 
-def test_each_setting_is_offered_once_under_its_group():
-    offered = [name for names in model_plan.list_shown_settings({}, None).values() for name in names]
-    assert set(offered) == model_plan.OFFERED and len(offered) == len(set(offered))
+def test_each_setting_is_offered_once_and_hidden_without_effect_unless_the_user_set_it():
+    listed = [name for names in model_plan.list_shown_settings({}, None).values() for name in names]
+    assert set(listed) == model_plan.OFFERED and len(listed) == len(set(listed))
     model = {name for name in SETTINGS if name.startswith("model.")}
     assert model <= model_plan.OFFERED
     further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
@@ -91,15 +88,6 @@ def test_each_setting_is_offered_once_under_its_group():
     everything = model_plan.list_shown_settings({}, None)
     assert tuple(everything) == GROUPS
     assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
-
-
-def offered(preset, own=(), **settings):
-    config = compose(preset, settings)
-    groups = model_plan.list_shown_settings(dict.fromkeys(own, "x"), config.model).values()
-    return {name for names in groups for name in names}
-
-
-def test_settings_without_effect_are_hidden_unless_the_user_set_them():
     plain = offered("vanilla")
     assert "model.attention.gate" in plain and "model.attention.lexicon_gate" not in plain
     assert "model.attention.lexicon_gate" in offered("sentiformer")
@@ -107,6 +95,12 @@ def test_settings_without_effect_are_hidden_unless_the_user_set_them():
     assert {"model.attention.constraint", "training.diversity"} <= offered("ndt-01-n3") - plain
     assert "Lexicon" in model_plan.list_shown_settings({}, compose("vanilla").model)
     assert "Scores" not in model_plan.list_shown_settings({}, compose("cnn").model)
+
+
+def offered(preset, own=(), **settings):
+    config = compose(preset, settings)
+    groups = model_plan.list_shown_settings(dict.fromkeys(own, "x"), config.model).values()
+    return {name for names in groups for name in names}
 
 
 @pytest.mark.parametrize("preset", ["bilstm", "cnn", "tfidf-svm", "lexicon"])

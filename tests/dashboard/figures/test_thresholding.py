@@ -37,7 +37,7 @@ ROWS = Labels(pd.DataFrame({"label": ["<b>calm", "rare"], "n": [400, 3], "f1": [
 ROWS.table["tuned_f1"] = [0.6, np.nan]
 
 
-def test_confidence_is_of_exactly_these_labels_and_one_is_decided_against_the_rest():
+def test_confidence_is_of_exactly_these_labels_and_examples_have_one_probability():
     assert REPORT.labels.tolist() == OWN.tolist()
     assert REPORT.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
     assert compute_confidence(np.array([[0.9, 0.2]]), multi=True) == pytest.approx([0.72])
@@ -47,9 +47,6 @@ def test_confidence_is_of_exactly_these_labels_and_one_is_decided_against_the_re
     assert decision.counts.tolist() == [[1, 1], [1, 1]]
     lower = decide_label(REPORT, "calm", 0.3)
     assert lower.counts.tolist() == sk.confusion_matrix(OWN[:, 0], CHANCE[:, 0] > 0.3).tolist()
-
-
-def test_examples_have_all_labels_at_the_thresholds_and_one_probability():
     limits = thresholding.pick_thresholds(RECORD, "tuned")
     examples = thresholding.apply_thresholds(REPORT, decide_label(REPORT, "calm", limits[0]), limits).examples
     assert list(examples["predicted"]) == ["calm", "calm, joy", "calm", "joy, odd, rare"]
@@ -72,7 +69,7 @@ def test_table_has_each_label_at_both_thresholds_if_they_were_tuned():
     assert thresholding.map_thresholds(RECORD) == TUNED
 
 
-def test_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
+def test_headline_and_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
     half, tuned = (thresholding.list_metric_stats(RECORD, "test", REPORT, choice) for choice in ("0.5", "tuned"))
     assert {stat.name: stat.value for stat in half} == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
     assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
@@ -80,9 +77,6 @@ def test_metrics_follow_the_threshold_choice_but_ranking_metrics_do_not():
     assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # precision of guessing
     table = thresholding.build_metric_table(RECORD, "test").set_index("metric")
     assert table.loc["f1_macro", ["value", "tuned", "tuned_high"]].tolist() == [0.4, 0.5, 0.55]
-
-
-def test_headline_is_macro_f1_of_model_and_baseline_at_tuned_thresholds():
     yardstick = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
     changes = {"yardstick": yardstick}, {"tuned": {}}
     fair, bare = (dataclasses.replace(RECORD, results=RECORD.results | more) for more in changes)

@@ -90,15 +90,13 @@ def test_lambda_is_shown_for_each_token_and_a_tweet_encoder_shows_its_temperatur
     assert token_values.build_number_table(token_values.read_view_scalars(seen))["learned"].tolist() == [
         ", ".join(f"{value:.3f}" for value in model.get_scalars()["tau"])
     ]
-    assert (
-        token_values.build_gate_rows(seen) == []
-        and token_values.build_polarity_rows(seen) == []
-        and token_values.read_support(seen, 0) is None
-    )
+    assert token_values.build_gate_rows(seen) == []
+    assert token_values.build_polarity_rows(seen) == []
+    assert token_values.read_support(seen, 0) is None
     assert list(token_values.build_token_table(seen).columns) == ["place", "token"]
 
 
-def test_learned_numbers_have_a_curve_for_each_layer():
+def test_learned_numbers_have_curves_and_are_listed_with_the_share_missing_in_the_lexicon():
     rows = [
         {"kind": "step", "step": 0, "epoch": 0, "scalars": {"tau": [1.0, 1.0], "alpha": [1.0]}},
         {"kind": "step", "step": 5, "epoch": 0, "scalars": {"tau": [1.2, 0.9], "alpha": [1.1]}},
@@ -108,9 +106,6 @@ def test_learned_numbers_have_a_curve_for_each_layer():
     assert list(lines) == ["τ", "α", "mean gate"] and [line.y for line in lines["τ"]] == [(1.0, 1.2), (1.0, 0.9)]
     assert lines["α"][0].x == (0.0, 0.5) and [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
     assert len(token_values.build_history_table(lines)) == 8 and build_number_lines(History([], 0), 10) == {}
-
-
-def test_record_lists_learned_numbers_and_the_share_missing_in_the_lexicon():
     shares = {"validation": 0.5, "test": 0.884, "extra": None}
     results = {"scalars": {"tau": [1.5, 0.25]}, "gates": [[0.9, 0.05]], "neutral_share": shares}
     record = RunRecord("a", "lexical-last", "done", compose("lexical-last"), "", results=results)

@@ -43,7 +43,7 @@ def join_text(lines) -> str:
     return "".join(text for _, text in lines)
 
 
-def test_most_important_word_and_unknown_words_are_named():
+def test_most_important_unread_and_unknown_words_are_named():
     line = explain_answer(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
     assert join_text(line).startswith("“splendid” pushes most towards positive (+11.39). Unknown: “repelled”, read ")
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
@@ -55,9 +55,6 @@ def test_most_important_word_and_unknown_words_are_named():
     assert "“a” pushes most towards bad (+1.00)" in join_text(line)
     line = explain_answer(shown({"a": 1.0}, of=three, target="fine", label="bad"))
     assert "Largest effect towards fine: “a”" in join_text(line)
-
-
-def test_word_without_tokens_is_unread_and_unknown_words_of_baselines_have_no_effect():
     found = shown({"good": 1.0, "qqq": 0.0}, of=record(family="tfidf-logreg"), belongs=np.array([[1.0], [0.0]]))
     assert "Unknown: “qqq”, ignored." in join_text(explain_answer(found))
     assert found.unread.tolist() == [False, False]
@@ -78,12 +75,9 @@ def test_blue_and_orange_are_used_only_for_positive_and_negative_classes(tokens)
     assert ramps[0][1] == blend_colors(tokens.paper, tokens.accent, 0.2)
 
 
-def test_positive_effect_supports_the_positive_class_at_any_index():
+def test_words_have_one_of_five_shades_of_their_effect_on_the_class_at_any_index():
     assert word_attributions.find_positive_class(record(("positive", "negative"))) == "positive"
     assert word_attributions.find_positive_class(record(("bearish", "bullish"))) == "bullish"
-
-
-def test_word_has_one_of_five_shades_and_tiny_effects_are_pale():
     some = shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0]))
     data = word_attributions._draw_words(some, Look()).data
     a, b, c = data["items"]

@@ -23,25 +23,16 @@ def test_known_scale_names_have_an_order(labels, places):
     assert guess_order(labels) == places
 
 
-def test_labels_without_changes_give_no_settings():
+def test_changed_labels_and_their_order_become_settings():
     config, classes = rename_labels(DataConfig(), STARS, {name: name for name in STARS}, dict.fromkeys(STARS))
     assert config == DataConfig() and classes == STARS
-
-
-def test_merged_and_omitted_labels_are_written_into_the_settings():
     config, classes = rename_labels(DataConfig(), STARS, NAMES, dict.fromkeys(STARS))
     assert config.parse_renames() == NAMES and config.order == "" and classes == {"bad": 11, "good": 17}
-
-
-def test_order_is_used_only_if_each_class_has_its_own_position():
     places = {"1": 2, "2": None, "3": None, "4": 1, "5": 1}
     config, classes = rename_labels(DataConfig(), STARS, NAMES, places)
     assert config.parse_list("order") == ("good", "bad") and list(classes) == ["good", "bad"]
     assert rename_labels(DataConfig(), STARS, NAMES, {**places, "1": 1})[0].order == "", "one place for two classes"
     assert rename_labels(DataConfig(), STARS, NAMES, {**places, "1": None})[0].order == "", "a class without a place"
-
-
-def test_class_name_with_a_comma_is_kept():
     said = {**NAMES, "3": "fair, I guess"}
     config, _ = rename_labels(DataConfig(), STARS, said, {"1": 1, "2": 1, "3": 2, "4": 3, "5": 3})
     assert config.parse_renames() == said and config.parse_list("order") == ("bad", "fair, I guess", "good")

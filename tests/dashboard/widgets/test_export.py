@@ -23,7 +23,7 @@ def written(frame: pd.DataFrame) -> str:
     return "".join(text)
 
 
-def test_csv_starts_with_the_mark_for_excel_and_is_read_without_it(tmp_path):
+def test_csv_starts_with_the_mark_for_excel_and_keeps_numbers_and_equal_names(tmp_path):
     frame = pd.DataFrame({"text": ["나쁜 영화, 정말", "schön “so”"] * 20, "label": ["나쁨", "gut"] * 20})
     path = tmp_path / "given.csv"
     path.write_text(format_csv(frame), encoding="utf-8")
@@ -32,9 +32,6 @@ def test_csv_starts_with_the_mark_for_excel_and_is_read_without_it(tmp_path):
         assert rows.schema.names == ["text", "label"] and rows.text == "text"
         assert [text for batch in rows.batches for text in rows.get_texts(batch)] == frame["text"].tolist()
     pd.testing.assert_frame_equal(pd.read_csv(path), frame)
-
-
-def test_numbers_and_two_columns_of_one_name_are_kept():
     frame = pd.DataFrame([["=1", -2.0], [None, 1.5]], columns=["a", "a"])
     assert written(frame).splitlines() == ["a,a", "'=1,-2.0", ",1.5"]
 
