@@ -11,10 +11,11 @@ from core import api
 from core.config import compose
 from core.exceptions import InputError
 from core.interpret.attention_findings import describe_demos, describe_effects
+from core.metrics import TUNED, get_metric
 from core.models.trace import Intervention
 from core.runs import attention_files, part_importance
 from core.runs.attention_files import AttentionMaps, DemoSentences, PartEffects, PartImportance, WordEffects
-from core.runs.edit_effect import measure_edit
+from core.runs.edit_effect import METRICS, measure_edit
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
 from core.runs.load import load_run
 from core.runs.part_importance import (
@@ -224,11 +225,15 @@ def test_what_cannot_be_attended_is_refused_with_a_sentence(store, run):
     for limit in (0, 5001):
         with pytest.raises(InputError, match=f"--limit {limit}: a number of texts from 1 to 5000"):
             api.attend(run, limit=limit, store=store)
-    with pytest.raises(InputError, match="--only gates: maps, importance, words, effects, demos"):
+    with pytest.raises(InputError, match="--only gates: no such step; choose maps, importance, words, effects, demos"):
         api.attend(run, only="gates", store=store)
     for only in ("importance", "effects"):
         with pytest.raises(InputError, match=f"--against compares maps: leave --only {only} out"):
             api.attend(run, only=only, against=run, store=store)
+    with pytest.raises(InputError, match="--edit ,,: this names no part"):
+        api.evaluate(run, edit=",,", store=store)
+    assert all(get_metric(name).whole_rows for name in METRICS.values()) and METRICS["multi"].startswith(TUNED)
+    assert "no short text" in describe_demos({"demos": {"texts": 0, "decided": 0, "rows": []}})
     with pytest.raises(InputError, match="both runs need a class token"):
         api.attend(run, limit=5, only="maps", against=run, store=store)
     for preset in ("tfidf-logreg", "cnn", "bilstm"):
