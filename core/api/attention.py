@@ -50,7 +50,7 @@ def attend(
     """
     store = store or RunStore()
     if only not in ("", *attention_files.STEPS):
-        raise InputError(f"--only {only}: {', '.join(attention_files.STEPS)}")
+        raise InputError(f"--only {only}: no such step; choose {', '.join(attention_files.STEPS)}")
     if against and only not in ("", attention_files.MAPS):
         raise InputError(f"--against compares maps: leave --only {only} out")
     maps: dict[str, Any] = {}
@@ -93,7 +93,7 @@ def print_attend(result: dict[str, Any]) -> None:
     read += [f"{plural(result['words']['texts'], 'text')} without each word"] if result["words"] else []
     read += [f"{plural(result['effects']['texts'], 'text')} with parts of a kind changed"] if result["effects"] else []
     read += [f"{plural(result['demos']['texts'], 'short text')} without each part"] if result["demos"] else []
-    say(f"{result['run']}, {result['split']}: {'; '.join(read)}, 95 % intervals over texts")
+    say(f"{result['run']}, {result['split']}: {'; '.join(read) or 'no maps'}, 95 % intervals over texts")
     for name, sentence in result["findings"].items():
         say(sentence, head=f"{name}: ")
     for row in result["demos"]["rows"][1:] if result["demos"] else ():

@@ -93,7 +93,8 @@ def _compare_extremes(answers: Mapping[str, Mapping[str, bool]]) -> dict[str, An
     assert found is not None
     pairs = len(answers) * (len(answers) - 1) / 2
     ends = list(found.compute_interval(ALPHA / pairs))
-    return {"highest": highest, "lowest": lowest, "gap": found.difference, "interval": ends}
+    gap = (sum(answers[highest].values()) - sum(answers[lowest].values())) / len(low)
+    return {"highest": highest, "lowest": lowest, "gap": gap, "interval": ends}
 
 
 def find_groups(

@@ -74,7 +74,7 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
     if wanted in ("\r", "\n", '"', "'"):
         raise DataError(f"{wanted!r} is not a delimiter: line ends divide rows, and quotes enclose cells", file=file)
     ranked = [named[1]] if named else _rank_delimiters(text)
-    chosen = wanted or (ranked[0] if ranked else "")
+    chosen = wanted or (ranked[0] if ranked else "," * _is_one_column(text))
     dialect, others = _find_quoting(text, chosen, quoting)
     rows, dialect = _choose_rows(text, chosen, dialect, others if not quoting else [], file)
     width, _ = _measure_shape(rows)
@@ -155,6 +155,15 @@ def _guess_from_header(sample: str) -> list[str]:
         if len(cells) > 1 and is_usual(cells) and _measure_shape(rows)[1] > 0.5:
             return [delimiter]
     return []
+
+
+def _is_one_column(text: str) -> bool:
+    """Return whether a text is a CSV file of one column, in which quotes enclose a comma, a quote or a line break."""
+    try:
+        rows = list(_split_rows(split_lines(text), ",", Quoting("double"), strict=True)) if '"' in text else []
+    except csv.Error:
+        return False
+    return all(len(row) == 1 for row in rows) and any(re.search('[,"\r\n]', row[0]) for row in rows)
 
 
 def _is_blank_separated(sample: str) -> bool:

@@ -35,7 +35,7 @@ def describe_entropy(found: Row) -> str:
     """Say how evenly the heads read, from the row entropy as a share of uniform attention."""
     rows = _select(found["entropy"], "entropy share")
     if not rows:
-        return "No text has two tokens to choose from."
+        return "No maps: the model reads passages, or no text has two tokens to choose from."
     sharpest = min(rows, key=lambda row: row["value"])
     mean = sum(row["value"] for row in rows) / len(rows)
     untrained = sum(row["control"]["untrained"]["value"] for row in rows) / len(rows)
@@ -187,6 +187,8 @@ def describe_words(found: Row) -> str:
 def describe_demos(found: Row) -> str:
     """Say in how many short sentences one part decides the answer, and in which one most clearly."""
     own = found["demos"]
+    if not own["texts"]:
+        return "The split has no short text with a single label."
     said = f"A single part decides the answer in {count(own['decided'])} of {count(own['texts'])} short sentences."
     return " ".join([said, *map(describe_demo, own["rows"][:1])])
 

@@ -319,7 +319,10 @@ def _split_parts(text: str) -> Iterator[str]:
 
 def refuse_words(text: str) -> None:
     """Raise an InputError if a line of model edits names a word or token, which other texts do not have."""
-    for part in _split_parts(text):
+    parts = list(_split_parts(text))
+    if not parts:
+        raise InputError(f"--edit {text:.40}: this names no part; name one, such as h1.2 or l:0")
+    for part in parts:
         if _GATE.fullmatch(part) or "=" in part:
             raise InputError(
                 f"--edit {part:.40}: this names a word of one text; an edit of many texts names parts of the model, "

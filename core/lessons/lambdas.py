@@ -14,6 +14,7 @@ from core import evaluation, interpret, runs
 from core.atomic import write_text
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript, number
+from core.lazy_imports import numpy as np
 from core.lessons import lesson
 from core.lessons.lesson import Lesson, LessonChoice, LessonContent, LessonQuestion, LessonStage, SmallShape, WayOn
 from core.runs.attention_files import DemoSentences, PartEffects
@@ -45,13 +46,14 @@ FACTORS = tuple(place / 10 for place in range(21))
 def describe_course(store: RunStore, run: str) -> dict[str, Any]:
     """Return the course of each λ of a run, and how many test answers change with every λ at 0 or at its start."""
     rows = [row for row in read_history(store.get_path(run) / HISTORY).select_kind("step") if row.get("lambda")]
+    logged = np.array([row["lambda"] for row in rows])
     rows = [*rows[:: -(-len(rows) // POINTS)], rows[-1]]
     effects, lines = PartEffects.from_run(store, run).read_or_compute()[0], dict[str, list[float]]()
     for layer, values in enumerate(rows[0]["lambda"]):
         for i in range(len(values)):
             line = [round(row["lambda"][layer][i], 4) for row in rows]
             lines[f"λ{format_subscript(i + 1)} layer {layer + 1}"] = line
-    moved = max(abs(value - line[0]) for line in lines.values() for value in line)
+    moved = float(np.abs(logged - logged[0]).max())  # of all steps, as Attention says it
     changed = {row["what"]: row["changed"] for row in effects["effects"]}
     steps = [row["step"] for row in rows]
     return {"steps": steps, "lines": lines, "moved": moved, "texts": effects["texts"], "changed": changed}

@@ -4,11 +4,12 @@ from typing import Any
 
 from core.data.dataset import encode_targets
 from core.evaluation.comparison import McNemar, count_discordant
+from core.metrics import TUNED
 from core.runs.evaluation_data import EvaluationData, predict_rows
 from core.runs.load import LoadedRun
 from core.runs.predictions import Answers, combine_scores
 
-METRICS = {"single": "accuracy", "multi": "tuned_subset_accuracy"}
+METRICS = {"single": "accuracy", "multi": f"{TUNED}subset_accuracy"}
 
 
 def measure_edit(trained: LoadedRun, edited: LoadedRun, given: EvaluationData) -> dict[str, Any]:

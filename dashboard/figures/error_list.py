@@ -224,9 +224,10 @@ def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
 
 
 def _format_column(column: pd.Series) -> list[str]:
+    cells = (format_exact(value) if isinstance(value, float) else str(value) for value in column.tolist())
     return [
-        "" if missing else re.sub("^-(?=[0-9])", MINUS, format_exact(value) if isinstance(value, float) else str(value))
-        for value, missing in zip(column.tolist(), column.isna(), strict=True)
+        "" if missing else {"True": "yes", "False": "no"}.get(cell, re.sub("^-(?=[0-9])", MINUS, cell))
+        for cell, missing in zip(cells, column.isna(), strict=True)
     ]
 
 

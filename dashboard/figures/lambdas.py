@@ -30,10 +30,7 @@ HARDLY = 0.01  # largest change of λ that counts as hardly any: 1 % of the firs
 SMALLEST_CHANGE = 1e-3  # least range of the panels that show changes
 ROOM = 1.3  # length of the epoch axis, relative to the training; labels of the last values need room
 FAINT = 0.18  # opacity of a range over seeds
-COURSE_READING = {
-    "change": "Change since the first step. Thick: this run; grey: others.",
-    "value": "λ itself. Thick: this run; grey: others; dotted: reported final λ.",
-}
+COURSE_READING = {"change": "Change since the first step.", "value": "λ itself."}
 KEPT = "Values of the best epoch. No paper reports values for this run."
 COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
@@ -367,6 +364,13 @@ def read_course(source: Source) -> Course:
     return Course(tuple(tracks), scale, reported, {one.run: one for one in (record, *others)}, skipped)
 
 
+def write_course_caption(course: Course) -> str:
+    """Return how far λ moved, what the curves show, and which line is which if there are several."""
+    others = " Thick: this run; grey: others." * (len(course.tracks) > 1)
+    dotted = " Dotted: reported final λ." * bool(course.scale == "value" and course.reported)
+    return f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}{others}{dotted}"
+
+
 COURSE = Figure(
     "course",
     "attention",
@@ -374,7 +378,7 @@ COURSE = Figure(
     read_course,
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
     note=lambda course: course.scale + (f", {count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
-    reading=lambda course: f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}",
+    reading=write_course_caption,
     finding=lambda course: describe_change(course.tracks[0]).partition(". ")[0].removesuffix(".") + ".",
     how="λ is logged with the training loss. All panels span the same amount, so movements can be compared. Band: "
     "smallest to largest value over runs that differ only in their seed; dashed: their mean.",
@@ -405,14 +409,14 @@ def draw_shares(track: Track, look: Look) -> go.Figure:
         style: dict[str, Any] = {"mode": "lines", "line": {"width": 1, "color": t.ink}, "stackgroup": "maps"}
         style |= {
             "fillcolor": blend_colors(t.paper, t.ink, ink),
-            "hovertemplate": f"{name}<br>%{{y:.2f}}<extra></extra>",
+            "hovertemplate": f"{name}<br>%{{y:.0f}}<extra></extra>",
         }
-        figure.add_scatter(x=x, y=line, name=name, **style, **at)
-        middle = sum(shares[layer, j][-1] for j in range(i)) + line[-1] / 2
+        figure.add_scatter(x=x, y=[100 * each for each in line], name=name, **style, **at)
+        middle = 100 * (sum(shares[layer, j][-1] for j in range(i)) + line[-1] / 2)
         _name_line(figure, x[-1], middle, f"{name} {number(100 * line[-1], 0)}", look, at)
     ticks = list(range(0, track.curves.epochs + 1, max(1, -(-track.curves.epochs // 8))))
     figure.update_xaxes(title="epoch", range=[0, track.curves.epochs * ROOM], tickvals=ticks)
-    figure.update_yaxes(range=[0, 1], tickvals=[0, 0.5, 1])
+    figure.update_yaxes(range=[0, 100], tickvals=[0, 50, 100])
     return figure.build_figure()
 
 

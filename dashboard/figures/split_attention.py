@@ -29,7 +29,11 @@ MEASURES = {
     "tokens": "Distance in tokens",
     "received entropy share": "Entropy received (share of uniform)",
 }
-"""Measures of maps → name in the menu; the kinds of tokens follow."""
+"""Measures of maps → name in headings."""
+IN_MENU = {"entropy": "entropy share", "effective keys": "effective keys", "distance": "tokens"} | {
+    "entropy received": "received entropy share"
+}
+"""Measures of maps by their name in the menu and in links; the kinds of tokens follow."""
 RECEIVED = ("received entropy share", "mass on the first token")
 """Measures of received attention that are shares, which one axis can show."""
 Row = Mapping[str, Any]
@@ -87,9 +91,9 @@ def list_measures(source: Source) -> list[str]:
     try:
         found = read_maps(source).found
     except NotAvailable:
-        return list(MEASURES)
+        return list(IN_MENU)
     kinds = dict.fromkeys(row["measure"] for row in found["mass"] if row["head"])
-    return [*MEASURES, *(kind for kind in kinds if kind not in MEASURES)]
+    return [*IN_MENU, *(kind for kind in kinds if kind not in MEASURES)]
 
 
 MEASURE = Option("measure", "Measure", list_measures, "What each cell shows, as a mean over texts")
@@ -165,7 +169,7 @@ def _describe_cell(row: Row) -> str:
 
 
 HEADS = Figure("attention-heads", PAGE, "Attention by layer and head").add_details(
-    read=lambda source: replace(read_maps(source), measure=str(source.get_choice(MEASURE))),
+    read=lambda source: replace(read_maps(source), measure=IN_MENU.get(said := str(source.get_choice(MEASURE)), said)),
     draw=draw_grid,
     note=lambda shown: f"{_name_measure(shown.measure).lower()}, {shown.n}",
     reading="A cell is a head; stronger colour = larger. Click one to read its sentences.",

@@ -21,7 +21,7 @@ from dashboard.widgets.runs import show_damaged
 from dashboard.widgets.unfinished import show_continue
 
 QUESTION = "Which models are here, and how good are they?"
-TABLE = "Bars: 95 % intervals. Grey vertical lines join models without a clear difference."
+TABLE = "Bars: 95 % intervals. Grey lines join models without a clear difference."
 POLL_SECONDS = 2.0
 
 
@@ -42,8 +42,9 @@ def show_page() -> None:
     show_continue(records)
     for board in boards:
         show_board(board, finding=board is boards[0], alone=len(boards) == 1)
-    several = any(len(entry.values) > 1 for board in boards for entry in board.measured)
-    show_caption(TABLE + " Dots: single runs." * several)
+    measured = [entry for board in boards for entry in board.measured]
+    rings = " Ring: TF-IDF." * any(entry.yardstick is not None for entry in measured)
+    show_caption(TABLE + rings + " Dots: single runs." * any(len(entry.values) > 1 for entry in measured))
     for record in (one for one in records if one.status == "damaged"):
         show_damaged(record)
     if not state.is_projector():

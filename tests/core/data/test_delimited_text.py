@@ -39,6 +39,9 @@ def test_quoted_fields_keep_delimiters_and_prose_with_commas_is_one_column():
     lines = ["well, this, is a text", "no comma here", "one, only", "a, b, c, d"] * 10
     parsed = parse_table("\n".join(lines))
     assert parsed.delimiter == "" and parsed.rows[0] == [lines[0]]
+    column = 'text\n"well, yes"\n"she said ""no"" and\nleft"\nplain\n'
+    assert parse_table(column).rows == [["well, yes"], ['she said "no" and\nleft'], ["plain"]]
+    assert parse_table('"So, yes," she said.\n"No, never"\n').rows[0] == ['"So, yes," she said.']
     good = [f"text {n},{n % 2}" for n in range(40)]
     parsed = parse_table("\n".join(["text,label", *good[:2], "too,many,fields", *good[2:], "few"]))
     assert parsed.ragged == (3, 42) and len(parsed.rows) == 40

@@ -12,10 +12,11 @@ from core import api
 from core.config import compose
 from core.exceptions import InputError
 from core.interpret.attention_findings import describe_demos, describe_effects
+from core.metrics import TUNED, get_metric
 from core.models.trace import Intervention
 from core.runs import attention_files, part_importance
 from core.runs.attention_files import AttentionMaps, DemoSentences, PartEffects, PartImportance, WordEffects
-from core.runs.edit_effect import measure_edit
+from core.runs.edit_effect import METRICS, measure_edit
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
 from core.runs.load import load_run
 from core.runs.part_importance import (
@@ -207,11 +208,14 @@ def test_what_cannot_be_attended_is_refused_with_a_sentence(store, run):
     for said, how in (
         ("--split nowhere", {"split": "nowhere"}),
         *((f"--limit {limit}: a number of texts from 1 to 5000", {"limit": limit}) for limit in (0, 5001)),
-        ("--only gates: maps, importance, words, effects, demos", {"only": "gates"}),
+        ("--only gates: no such step; choose maps, importance, words, effects, demos", {"only": "gates"}),
         *((compared.format(only), {"only": only, "against": run}) for only in ("importance", "effects")),
         ("both runs need a class token", {"limit": 5, "only": "maps", "against": run}),
     ):
         check_raises(InputError, said, api.attend, run, **how, store=store)
+    check_raises(InputError, "--edit ,,: this names no part", api.evaluate, run, edit=",,", store=store)
+    assert all(get_metric(name).whole_rows for name in METRICS.values()) and METRICS["multi"].startswith(TUNED)
+    assert "no short text" in describe_demos({"demos": {"texts": 0, "decided": 0, "rows": []}})
     for preset in ("tfidf-logreg", "cnn", "bilstm"):
         store.create(compose(preset), preset, preset)
         said = f"'{preset}' .* has no attention; choose a run of an encoder"

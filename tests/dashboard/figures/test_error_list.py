@@ -36,11 +36,13 @@ def drawn(shown):
 def test_surest_errors_come_first_and_data_columns_are_shown(store):
     labels = np.arange(6) % 2
     sure = np.array([0.6, 0.9, 0.7, 0.8, 0.95, 0.85])
-    rows = texts(labels, id=[f"id {row}" for row in range(6)], likes=[1.0, 2.5, None, 4, 5, 6])
+    rows = texts(labels, id=[f"id {row}" for row in range(6)], likes=[1.0, 2.5, None, 4, 5, 6], old=[False] * 6)
     answering(store, "one", right_where(np.arange(6) == 4, labels, sure), rows)
     data = drawn(reading(store))
     assert [row["text"] for row in data["rows"]] == ["text 1", "text 5", "text 3", "text 2", "text 0"]
-    assert data["rows"][0]["own"] == "id: id 1 · likes: 2.5" and data["rows"][3]["own"] == "id: id 2"
+    assert (
+        data["rows"][0]["own"] == "id: id 1 · likes: 2.5 · old: no" and data["rows"][3]["own"] == "id: id 2 · old: no"
+    )
     first = data["rows"][0]
     assert (first["true"], first["predicted"], first["p"], first["wrong"]) == ("good", "bad", 0.9, True)
     assert first["chances"] == [("bad", 0.9), ("good", 0.1)]

@@ -68,6 +68,10 @@ def test_change_and_start_values_are_described():
     assert lambdas.describe_change(Track("a", 0, begun)).startswith("λ has not moved. ")
     gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
     assert lambdas.describe_change(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
+    course = lambdas.Course((Track("a", 0, gone),), "change", {}, {}, {})
+    assert lambdas.write_course_caption(course).endswith("Change since the first step.")
+    two = replace(course, tracks=(*course.tracks, Track("b", 1, gone)), scale="value", reported={(0, 1): 0.2})
+    assert lambdas.write_course_caption(two).endswith("Thick: this run; grey: others. Dotted: reported final λ.")
     assert "fitted to its reported final λ" in lambdas.describe_start(record("a"))
     chosen = record("a", model__attention__lambda_start="0.5")
     assert lambdas.describe_start(chosen) == "The paper gives no start value; here λ starts at 0.5."

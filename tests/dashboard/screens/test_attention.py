@@ -16,8 +16,8 @@ from dashboard.figures.part_importance import WORDS, read_importance, read_words
 from dashboard.figures.split_attention import (
     DEVIATION,
     HEADS,
+    IN_MENU,
     MASS,
-    MEASURES,
     OTHER_RUN,
     SHOWN,
     build_grid_table,
@@ -113,7 +113,8 @@ def test_a_run_without_attention_says_so(app, runs):
 def test_the_grid_shows_the_chosen_measure_of_every_map(app, attended, runs):
     record = RunStore(runs).read("finished")
     source = Source(record, Reader(), split="test")
-    assert list_measures(source)[: len(MEASURES)] == list(MEASURES) and "first token" in list_measures(source)
+    assert list_measures(source)[: len(IN_MENU)] == list(IN_MENU) and "first token" in list_measures(source)
+    assert HEADS.read_data(source.copy_with_choices(measure="entropy")).measure == "entropy share"
     shown = HEADS.read_data(source.copy_with_choices(measure="first token"))
     rows = select_rows(shown)
     part = record.config.model
