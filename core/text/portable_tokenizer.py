@@ -129,7 +129,7 @@ class PortableTokenizer:
     def __init__(self, tokenizer: Tokenizer) -> None:
         if tokenizer.kind not in ("word", "bpe") or tokenizer.pairs or tokenizer.buckets:
             what = "pairs of texts" if tokenizer.pairs else "letters of words" if tokenizer.buckets else tokenizer.kind
-            raise NotAvailable(f"its tokenizer ({what}) is Sentiscope's own")
+            raise NotAvailable(f"its tokenizer ({what}) is not one of words or byte pairs")
         self.tokenizer, self._state = tokenizer, json.loads(tokenizer.to_json())
         steps = known.choose_steps(tokenizer.config)
         described = [describe_step(name, change) for name, change in steps]
