@@ -431,7 +431,8 @@ def test_the_file_opens_from_disk_without_a_network(browser, contents, name, tmp
 TYPED = "This is not a bad film, but never again."
 LIVE = {  # answers of the model in a file to a sentence after a change b, as they are recorded for a page
     "word": """m.read(m.tokenizer.findWords(text).filter((span) => /\\p{L}/u.test(text.slice(...span))).reverse()
-      .reduce((left, span, at, all) => b >> all.length - 1 - at & 1 ? m.tokenizer.removeWord(left, span) : left, text))""",
+      .reduce((left, span, at, all) => b >> all.length - 1 - at & 1 ? m.tokenizer.removeWord(left, span) : left,
+      text))""",
     "heads": "m.read(text, { off: [...Array(12).keys()].filter((head) => b >> head & 1) })",
     "lambda": "m.read(text, { scale: b / 10 })",
 }
