@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,20 +13,14 @@ from urllib.parse import urlencode
 from core.atomic import write_named
 from core.lessons.catalog import find_lesson, find_next
 from core.lessons.lesson import STAGES
+from core.runs.store import RunStore
 from dashboard.figures.drawing import Component
-from dashboard.figures.theme import DARK, LIGHT, Look
+from dashboard.figures.theme import Look, write_colors
+from dashboard.model_html import pack_models, write_engine
 
-COLORS = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
 BEGIN: dict[str, Any] = {"step": 1, "pick": -1, "again": -1, "set": "", "notes": False, "sheet": False}
 """Of the link of a lesson: stage, first and second answer, what was moved, and whether notes or sheet are shown."""
 LONGEST = 40  # characters of what was moved
-
-
-def write_colors() -> str:
-    """Return the colours of the light and dark themes as CSS variables."""
-    names = {**{name: name for name in COLORS}, "rule": "grid"}
-    pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
-    return "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
 
 
 def read_state(values: Mapping[str, str], questions: list[Any]) -> dict[str, Any]:
@@ -90,17 +85,23 @@ def build_component(
     return Component(f"lesson_{name}", data, Look(), frame="lesson")
 
 
-def build_document(name: str, content: Mapping[str, Any]) -> str:
-    """Return a lesson with all stages as one HTML document that loads nothing."""
+def build_document(name: str, content: Mapping[str, Any], store: RunStore) -> str:
+    """Return a lesson with all stages as one HTML document that loads nothing; it runs its models if it can."""
+    models, engine = pack_models(store, find_lesson(name).runs), ""
+    if models:
+        engine = f"<script>const openModel = {write_engine()}</script>"
+        content = {**content, "figure": {key: each for key, each in content["figure"].items() if key != "sets"}}
+    made = build_component(name, content)
+    made = replace(made, data={**made.data, "models": models})
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(find_lesson(name).title)}</title>"
         f"<style>:root{{color-scheme:light dark;{write_colors()}}}body{{margin:0;background:var(--paper)}}</style>"
-        f"</head><body><main>{build_component(name, content).to_html('lesson')}</main></body></html>"
+        f"</head><body>{engine}<main>{made.to_html('lesson')}</main></body></html>"
     )
 
 
-def write(name: str, content: Mapping[str, Any], file: Path | str) -> None:
+def write(name: str, content: Mapping[str, Any], store: RunStore, file: Path | str) -> None:
     """Write a lesson as one HTML file; InputError: it cannot be written."""
-    write_named("--html", file, build_document(name, content))
+    write_named("--html", file, build_document(name, content, store))

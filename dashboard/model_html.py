@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -21,7 +22,7 @@ from core.models.presets import PRESETS
 from core.runs.record import WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from dashboard.figures.drawing import read_asset, to_draw_script
-from dashboard.lesson_html import write_colors
+from dashboard.figures.theme import write_colors
 
 if TYPE_CHECKING:
     from core.models.encoder import EncoderClassifier, Layer
@@ -76,13 +77,36 @@ def describe_model(run: LoadedRun) -> dict[str, Any]:
     }
 
 
+def pack_model(run: LoadedRun, tokenizer: PortableTokenizer) -> dict[str, Any]:
+    """Return what the script's `openModel` takes, by name: the model, and its weights in base64."""
+    weights = base64.b64encode((run.folder / WEIGHTS).read_bytes()).decode()
+    return {"model": {**describe_model(run), "tokenizer": tokenizer.describe_page()}, "weights": weights}
+
+
+def pack_models(store: RunStore, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return runs for a script, as `pack_model` does; none if a page cannot run one of them."""
+    packed = []
+    for run in (runs.load.load_run(store, name) for name in names):
+        tokenizer, _ = runs.model_export.make_tokenizer(run, [*runs.model_export.TEXTS])
+        if tokenizer is None or find_obstacle(run.record, run.folder):
+            return []
+        packed.append(pack_model(run, tokenizer))
+    return packed
+
+
+def write_engine() -> str:
+    """Return a JavaScript expression, the function `openModel` with all that it needs."""
+    parts = "\n".join(read_asset(f"model_{name}.js") for name in ("forward", "tokens", "reader"))
+    return f"(() => {{\n{parts}\nreturn openModel;\n}})();"
+
+
 def write_page(run: LoadedRun, tokenizer: PortableTokenizer) -> str:
     """Return the page of a run; InputError: it cannot run this model."""
-    record, weights = run.record, run.folder / WEIGHTS
+    record = run.record
     if obstacle := find_obstacle(record, run.folder):
         raise InputError(f"run '{record.run}': a page cannot compute {obstacle}; --format onnx may")
     line = PRESETS[record.preset].line if record.preset in PRESETS else ""
-    model = json.dumps({**describe_model(run), "tokenizer": tokenizer.describe_page()}, ensure_ascii=False)
+    packed = pack_model(run, tokenizer)
     return Template(read_asset("model_page.html")).substitute(
         title=escape(record.run),
         about=escape(f"{record.described}, classes {join_names(record.classes)}. {line}"),
@@ -90,9 +114,10 @@ def write_page(run: LoadedRun, tokenizer: PortableTokenizer) -> str:
         colors=write_colors(),
         style="\n".join(read_asset(name) for name in ("model_page.css", "head_view.css")),
         heads=to_draw_script(read_asset("head_view.js")),
-        script="\n".join(read_asset(f"model_{name}.js") for name in ("forward", "tokens", "page")),
-        model=model.replace("<", "\\u003c"),  # no text can close the script tag
-        weights=base64.b64encode(weights.read_bytes()).decode(),
+        engine=write_engine(),
+        script=read_asset("model_page.js"),
+        model=json.dumps(packed["model"], ensure_ascii=False).replace("<", "\\u003c"),  # no text can close the tag
+        weights=packed["weights"],
     )
 
 

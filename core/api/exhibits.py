@@ -32,9 +32,10 @@ def lesson(
         `name`, `title`, `line` (what it teaches), `minutes`; `questions`, the second on new data: `ask`, `choices`,
         `right`; `finding` and `fact`; `tasks` and `answers` of the printed sheet, one for each stage; `file`, or None.
     """
-    found, content = lessons.catalog.find_lesson(name), lessons.catalog.read_content(name, store)
+    found, store = lessons.catalog.find_lesson(name), store or RunStore()
+    content = lessons.catalog.read_content(name, store)
     if html is not None:
-        find_drawing("lesson")(name, content, Path(html))
+        find_drawing("lesson")(name, content, store, Path(html))
     return {
         "name": name,
         **{field: getattr(found, field) for field in ("title", "line", "minutes")},

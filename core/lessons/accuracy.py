@@ -208,4 +208,5 @@ ACCURACY = Lesson(
         for column in range(10)
     ],
     build=build_content,
+    runs=(RUN,),
 )

@@ -285,4 +285,5 @@ HEADS = Lesson(
     belief="Many believe that the darkest map decides. Dark only means that a word gets much attention.",
     small=_draw_small(),
     build=build_content,
+    runs=(RUN,),
 )

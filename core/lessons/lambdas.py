@@ -197,6 +197,7 @@ LAMBDA = Lesson(
         SmallShape("M6 66H134M6 66V6", "ink", 0.5, 1.2),
     ],
     build=build_content,
+    runs=tuple(RUNS),
 )
 
 if __name__ == "__main__":

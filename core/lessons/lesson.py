@@ -110,6 +110,7 @@ class Lesson:
     small: Sequence[SmallShape]  # beside its title on the page Lessons
     build: Callable[[RunStore], LessonContent]
     """Computes the content from the starter runs; NotAvailable if one is missing."""
+    runs: Sequence[str] = ()  # whose models read any sentence in a file
 
 
 def read_metrics(store: RunStore, run: str, split: str) -> dict[str, Any]:

@@ -220,4 +220,5 @@ TRUST = Lesson(
         SmallShape("M6 64H134M6 64V6", "ink", 0.5, 1.2),
     ],
     build=build_content,
+    runs=(RUN,),
 )

@@ -228,4 +228,5 @@ WORD = lesson.Lesson(
         for x, width in row
     ],
     build=build_content,
+    runs=(RUN,),
 )

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from core import data, limits
-from core.atomic import convert_os_errors, write_bytes, write_text
+from core.atomic import convert_os_errors, write_named, write_text
 from core.config import RunConfig
 from core.data import sandbox
 from core.data.config import join_list
@@ -86,11 +86,8 @@ def export_run(store: RunStore, run: str) -> bytes:
 
 
 def export_file(store: RunStore, run: str, file: Path) -> None:
-    """Write a run as a zip file, completely or not at all; InputError: the target folder does not exist."""
-    content, target = export_run(store, run), file.expanduser().absolute()
-    if not target.parent.is_dir():
-        raise InputError(f"{file}: its folder does not exist")
-    write_bytes(target, content)
+    """Write a run as a zip file, completely or not at all; InputError: it cannot be written."""
+    write_named("zip file", file, export_run(store, run))
 
 
 def import_run(store: RunStore, source: Path) -> str:

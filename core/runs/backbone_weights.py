@@ -206,7 +206,8 @@ def list_shapes(architecture: Mapping[str, Any], classes: int) -> dict[str, list
             config = hf.AutoConfig.for_model(**given, num_labels=classes)
             made = hf.AutoModelForSequenceClassification.from_config(config)
         except Exception as error:  # transformers raises many kinds of errors for invalid settings
-            raise DataError(f"cannot be read: {' '.join(str(error).split()):.300}", file=CONFIG) from error
+            lacking = "there is no " * isinstance(error, KeyError)
+            raise DataError(f"cannot be read: {lacking}{' '.join(str(error).split()):.300}", file=CONFIG) from error
     return {name: list(tensor.shape) for name, tensor in made.state_dict().items()}
 
 

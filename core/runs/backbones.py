@@ -169,7 +169,7 @@ class Backbone:
             try:
                 with safetensors.safe_open(path, framework="np"):  # reads the header
                     pass
-            except (safetensors.SafetensorError, OSError) as error:
+            except (safetensors.SafetensorError, OSError, MemoryError) as error:
                 said = f"cannot be read, it may be cut off: {error!s:.200}; get it again"
                 raise DataError(said, file=str(path)) from error
 

@@ -132,10 +132,10 @@ class PublishedClassifier:
 
     def _check_file(self, path: Path, allowed: AllowedPaths, limit: int = 0) -> None:
         inside, cached = self.folder.resolve(), backbones.get_hub_cache().resolve()
+        resolve_path(str(path), allowed, limit=limit)  # first, as it refuses links that lead in a circle
         snapshot = inside.parent.name == "snapshots" and inside.is_relative_to(cached)
         if not path.resolve().is_relative_to(inside.parent.parent if snapshot else inside):  # a snapshot links to blobs
             raise DataError("is a link out of the folder, which is not followed", file=str(path))
-        resolve_path(str(path), allowed, limit=limit)
 
     def check_shapes(self) -> None:
         """Refuse weights that are not those of the configuration, or too large for the free memory."""
@@ -154,6 +154,7 @@ class PublishedClassifier:
         rate = "dropout" if backbone.kind == "distilbert" else "hidden_dropout_prob"
         settings = {
             "data.name": f"{ELSEWHERE}{UNKNOWN}{f', tested on {Path(data).name}' if data else ''}",
+            "text.normaliser": "raw",  # its tokenizer reads the texts as transformers does
             "text.max_length": backbone.longest,
             "model.head.dense": sizes["model.width"],
             "model.head.activation": HEADS[backbone.kind][1],
@@ -182,15 +183,14 @@ class PublishedClassifier:
         named = [(own + kind, f"{name}.{kind}") for own, name in (("", out), ("dense.", dense)) for kind in KINDS]
         head = {own: self._read_tensor(theirs) for own, theirs in named}
         cast(EncoderClassifier, model).head.load_state_dict(head)
+        if broken := [name for name, values in model.named_parameters() if not torch.isfinite(values).all()]:
+            raise self.refuse(f"{broken[0]} holds a number that is not finite", WEIGHTS)
         freeze_layers(model, config.training)
         return model.eval()
 
     def _read_tensor(self, name: str) -> torch.Tensor:
         with safetensors.safe_open(self.tensors[name][0], framework="pt") as file:
-            found = file.get_tensor(name).float()
-        if not torch.isfinite(found).all():
-            raise self.refuse(f"{name} holds a number that is not finite", WEIGHTS)
-        return found
+            return cast(torch.Tensor, file.get_tensor(name).float())
 
     def refuse(self, why: str, file: str = CONFIG) -> DataError:
         """Return the error for a file of the folder that cannot be used."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from core.config import flatten_config
 from core.data.config import DataConfig
 from core.fingerprint import to_canonical_json
+from core.paths import ELSEWHERE
 from core.runs.record import RunRecord, describe_mixture
 from core.runs.store import STARTER, make_slug
 from core.training.config import TrainingConfig
@@ -42,6 +43,7 @@ def name_runs(records: Iterable[RunRecord], now: datetime.datetime | None = None
     groups: dict[tuple[str, str], list[RunRecord]] = {}
     for record in records:
         data = "" if record.status == "damaged" else Path(record.config.data.name).name
+        data = data.removeprefix(ELSEWHERE) if record.from_outside else data
         groups.setdefault((_get_own_name(record), data), []).append(record)
     several = len({data for _, data in groups if data}) > 1
     named = {}

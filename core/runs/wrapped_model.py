@@ -86,7 +86,7 @@ class WrappedModel(LoadedRun):
         wrong = f"the function of '{self.record.run}' returned"
         try:
             found = np.asarray(given, np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RuntimeError) as error:
             raise InputError(f"{wrong} no table of numbers, but {type(given).__name__} ({error!s:.80})") from error
         if found.shape != shape:
             raise InputError(f"{wrong} the shape {found.shape}; {shape[0]} texts and {shape[1]} classes need {shape}")

@@ -6,7 +6,7 @@ from typing import Literal
 from core.exceptions import ConfigError
 from core.settings import check_ranges, setting
 
-Normalizer = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
+Normalizer = Literal["raw", "none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
 LOOKALIKES = 1  # The newest version of the look-alike table in `core.text.normalization`, which new trainings use
 TokenizerKind = Literal["word", "bpe", "pretrained"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
@@ -19,8 +19,8 @@ class TextConfig:
 
     # fmt: off
     normaliser: Normalizer = setting("lower",
-        help="none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked · "
-        "tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too · "
+        help="raw: as typed · none: only white space is folded · lower: also lower-cased · tweet: also URL and @name "
+        "marked · tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too · "
         "tweet-clean-as-released: as the released code of 7ess-Xin, which takes any http or www for a link, also "
         "inside a word (awwww becomes a), and removes all from an @ to the next blank.")
     mark_elongation: bool = setting(False,

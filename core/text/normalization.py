@@ -131,9 +131,14 @@ _RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
 QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which no file can hold, by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 def _compose_unicode(text: str) -> str:
-    """Normalise a text to NFC; lone surrogates, which no file can hold, become U+FFFD."""
-    return text if text.isascii() else unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text))
+    """Normalise a text to NFC; lone surrogates become U+FFFD."""
+    return text if text.isascii() else unicodedata.normalize("NFC", _replace_surrogates(text))
 
 
 def _fold_blanks(text: str) -> str:
@@ -187,6 +192,7 @@ def _build_cleaning(
 
 
 NORMALIZERS: dict[str, tuple[tuple[str, Step], ...]] = {
+    "raw": (("lone surrogates replaced", _replace_surrogates),),
     "none": (_FOLD, _COMPOSE),
     "lower": (_FOLD, _LOWER, _COMPOSE),
     "tweet": (
@@ -253,7 +259,7 @@ def choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, St
         raise ConfigError(f"text.normaliser={config.normaliser!r}: one of {', '.join(NORMALIZERS)}")
     chosen = NORMALIZERS[config.normaliser]
     # Marks are set after blanks are folded, and before steps that remove capitals or split words.
-    first = chosen.index(_FOLD) + 1
+    first = chosen.index(_FOLD) + 1 if _FOLD in chosen else 1
     marks = (*((_ELONGATION,) * config.mark_elongation), *((_CAPITALS,) * config.mark_capitals))
     table = (("look-alikes", _LOOKALIKES[config.lookalikes]),) if config.lookalikes else ()
     every = (*table, *chosen[:first], *marks, *chosen[first:])

@@ -24,7 +24,8 @@ Pattern = re.Pattern[str]
 Kind = Literal["replace", "keep", "table", "unescape", "entities", "hashtags", "lower", "compose"]
 BEFORE = ("keep", "unescape", "entities", "hashtags")  # kinds that the library `tokenizers` lacks
 _SPACE = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # content of a class like \s
-_WORD, _CASED = r"\p{L}\p{N}_", r"\p{Lu}\p{Ll}\p{Lt}"
+_WORD, _CASED = r"\p{L}\p{N}_", r"\p{Lu}\p{Ll}\p{Lt}ªºⅠ-ⅿⒶ-ⓩ"
+_UNCASED = r"[\p{Mn}\p{Me}\p{Cf}\p{Lm}\p{Sk}'’‘.:·\u0387‧․﹒＇．：]"  # signs that do not end a word with capitals
 _CLASSES = {r"[^\W\d_]": r"[\p{L}\p{Nl}\p{No}]", r"[^\W_]": r"[\p{L}\p{N}]"}
 _INSIDE = {r"\w": _WORD, r"\s": _SPACE, r"\d": r"\p{Nd}"}
 _ALONE = {r"\w": f"[{_WORD}]", r"\d": r"\p{Nd}", r"\S": f"[^{_SPACE}]", r"\s": f"[{_SPACE}]", r"\#": "#"}
@@ -79,7 +80,8 @@ class PortableStep(NamedTuple):
     def build_normalizers(self) -> list[Any]:
         """Return the step, if its kind is not in `BEFORE`, as normalisers of the library `tokenizers`."""
         if self.kind == "lower":  # the library lower-cases each letter for itself, also a sigma at the end of a word
-            sigma = hf.Regex(rf"(?<=[{_CASED}])Σ(?![\p{{M}}'’.:·]*[{_CASED}])")
+            before = "|".join(f"[{_CASED}]{_UNCASED * n}" for n in range(4))  # it looks back no further
+            sigma = hf.Regex(rf"(?<={before})Σ(?!{_UNCASED}*[{_CASED}])")
             return [hf.normalizers.Replace(sigma, "ς"), hf.normalizers.Lowercase()]
         if self.kind == "compose":
             return [hf.normalizers.NFC()]
@@ -129,7 +131,7 @@ class PortableTokenizer:
     def __init__(self, tokenizer: Tokenizer) -> None:
         if tokenizer.kind not in ("word", "bpe") or tokenizer.pairs or tokenizer.buckets:
             what = "pairs of texts" if tokenizer.pairs else "letters of words" if tokenizer.buckets else tokenizer.kind
-            raise NotAvailable(f"its tokenizer ({what}) is Sentiscope's own")
+            raise NotAvailable(f"its tokenizer ({what}) is not one of words or byte pairs")
         self.tokenizer, self._state = tokenizer, json.loads(tokenizer.to_json())
         steps = known.choose_steps(tokenizer.config)
         described = [describe_step(name, change) for name, change in steps]

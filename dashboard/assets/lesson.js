@@ -3,8 +3,10 @@
 //   stages: four functions of a view, one for each stage, which return { left, side, headline, line, say, wide, note };
 //           all but `left` may be missing, and replace what the frame would say;
 //   sheet:  a function of a view that returns the nodes of the printed figure.
-// A view is { content, figure, state, question, picked, answered, asking, choose(number), change(fields) }: `picked` is the
+// A view is { content, figure, state, question, picked, answered, asking, choose(number), change(fields), models, own }: `picked` is the
 // number of the choice or -1, `asking` whether one can still be made; `change({ set })` keeps what was moved in the link.
+// A file has `models` that read any sentence, and `own` is the one that was typed, in stage LESSON.ownStage (3). LESSON.own: its
+// figure shows that sentence; "bits": `set` are then the bits of what is removed from it.
 // Words arrive as data and become text nodes only.
 const NS = "http://www.w3.org/2000/svg", LETTERS = "ABCDEFGH", LEAST = 5, PAUSE = 250, RETRY = 4000; // milliseconds
 const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: each counts once, also after a reload
@@ -52,15 +54,33 @@ const drawAnswer = (classes, positive, before = null) => make("div", {
   share > .36 ? `${classes[place]} ${write(share)}` : "")),
 before !== null && Math.abs(before - positive) > .01 ? make("i", { class: "before", style: `left:${(100 * (1 - before)).toFixed(1)}%` }) : "");
 
+// The words of a typed text, as in `core.lessons.lesson.split_text`, with the start and end of each.
+const MOST_WORDS = 14; // that can be removed, so that their rows fit on a projector
+const splitText = (text, { tokenizer }) => {
+  const spans = tokenizer.findWords(text).filter((span) => /[\p{L}\p{N}]/u.test(text.slice(...span))).slice(0, MOST_WORDS), at = (place) => spans[place]?.[1] ?? 0;
+  return { text, spans, words: spans.map((span) => text.slice(...span)), before: spans.map(([start], place) => text.slice(at(place - 1), start)), after: text.slice(at(spans.length - 1)) };
+};
+// The probability of the second class without the words of some bits, the last word first.
+const readWithout = ({ read, tokenizer }, { text, spans }, bits) =>
+  read(spans.filter((_, place) => bits >> place & 1).reverse().reduce((left, span) => tokenizer.removeWord(left, span), text)).probabilities[1];
+const nameProbability = (classes, positive) => `${classes[Number(positive >= .5)]} ${write(Math.max(positive, 1 - positive))}`;
+// The answer to a typed sentence, and without the word that changes it most.
+const drawTyped = (model, own) => {
+  const sentence = splitText(own, model), whole = readWithout(model, sentence, 0), alone = sentence.words.map((_, place) => readWithout(model, sentence, 1 << place));
+  const moved = alone.map((p) => Math.abs(p - whole)), most = moved.indexOf(Math.max(...moved));
+  return [drawAnswer(model.classes, whole), most < 0 ? "" : fact(`Without \u201c${sentence.words[most]}\u201d: ${nameProbability(model.classes, alone[most])}.`)];
+};
+
 const EMPTY = { step: 1, pick: -1, again: -1, set: "", notes: false, sheet: false };
 
 export default function ({ data, parentElement, send }) {
   const root = parentElement.querySelector(".lesson"), { lesson, content } = data;
-  const start = () => ({ ...EMPTY, ...data.state, reached: Math.max(data.state.step, data.state.again >= 0 ? 4 : 1), panel: "", said: "" });
+  const start = () => ({ ...EMPTY, ...data.state, reached: Math.max(data.state.step, data.state.again >= 0 ? 4 : 1), panel: "", said: "", own: "" });
   if (data.server) document.cookie = `${VISITOR}=${data.visitor}; path=/; SameSite=Strict`;
   if (!root.state) Object.assign(root, { state: start(), hands: [[], []] }); // from then on the link follows
   if (data.problem !== root.problem) { root.problem = data.problem; if (data.problem) root.state.said = data.problem; }
   const state = root.state;
+  root.models ??= (data.models ?? []).map(({ model, weights }) => openModel(model, weights));
 
   Object.assign(root, { send, confirmed: data.confirmed ?? 0 });
   const push = (change) => { // a busy page may not hear it: it is told again until a drawing confirms it
@@ -94,7 +114,7 @@ export default function ({ data, parentElement, send }) {
   const choose = (number) => isAsking() && change(turn() ? { again: number } : { pick: number });
   const view = () => {
     const picked = turn() ? state.again : state.pick;
-    return { content, figure: content.figure, state, question: content.questions[turn()], picked, answered: picked >= 0, asking: isAsking(), choose, change };
+    return { content, figure: content.figure, state, question: content.questions[turn()], picked, answered: picked >= 0, asking: isAsking(), choose, change, models: root.models, own: state.own.trim() };
   };
 
   // ---- class -----------------------------------------------------------------------------------------------------------
@@ -214,12 +234,23 @@ export default function ({ data, parentElement, send }) {
       side: [
         feedback ? say(feedback) : "", after && !drawn.say ? fact(stage.reason) : "", drawn.side ?? "",
         reveal || after ? drawTally(after) : "", reveal ? fact(content.fact) : "",
-        state.step === 1 ? drawJoin() : "",
+        state.step === 1 ? drawJoin() : "", drawOwn(),
       ],
       spoken: feedback,
     };
   };
   const drawJoin = () => data.room ? make("p", { class: "join" }, "Answer on your own device", make("b", { class: "address" }, data.room.link)) : "";
+
+  const drawOwn = () => {
+    if (data.server || state.step !== (LESSON.ownStage ?? 3)) return "";
+    if (!root.models.length) return fact("The answers in this file are recorded: its models do not run in a browser.");
+    const type = ({ target }) => {
+      clearTimeout(root.typing);
+      root.typing = setTimeout(() => change({ own: target.value, ...(LESSON.own === "bits" ? { set: "" } : {}) }), PAUSE);
+    };
+    return [make("label", { class: "own", "data-keep": "own" }, "Your own sentence", make("input", { type: "text", maxlength: 150, value: state.own, "data-id": "own", oninput: type })),
+      state.own.trim() && !LESSON.own ? drawTyped(root.models[0], state.own.trim()) : ""];
+  };
 
   const draw = () => {
     const focused = root.getRootNode().activeElement?.dataset?.id;

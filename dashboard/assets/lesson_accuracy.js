@@ -53,6 +53,7 @@ const drawMixture = (view) => {
 };
 
 const LESSON = {
+  ownStage: 2,
   stages: [
     (view) => ({
       left: [drawAxis(view, { test: view.figure.test }), drawKinds(view.figure.kinds, view, false),

@@ -47,9 +47,15 @@ const walkGrid = (event, figure, head) => { // up and down a column: left and ri
   if (next) { event.preventDefault(); next.focus(); }
 };
 const drawHead = (figure, sentence, positive = sentence.positive) => make("div", { class: "asked" }, make("q", {}, sentence.text), drawAnswer(figure.classes, positive, sentence.positive));
-const nameAnswer = (figure, positive) => `${figure.classes[Number(positive >= .5)]} ${write(Math.max(positive, 1 - positive))}`;
+const nameAnswer = (figure, positive) => nameProbability(figure.classes, positive);
+// A typed sentence as the figure describes one; what is hardly attended to is not drawn.
+const describeTyped = (text, model) => {
+  const { tokens, layers, probabilities } = model.read(text), maps = layers.flatMap((layer) => model.combineMaps(layer).at(-1));
+  return { text, tokens, maps: maps.map((map) => map.map((row) => row.map((weight) => (Math.abs(weight) < .01 ? 0 : weight)))), positive: probabilities[1], alone: [] };
+};
 
 const LESSON = {
+  own: "bits",
   stages: [
     (view) => {
       const { figure, picked, question } = view, at = figure.at ?? (picked >= 0 ? picked : figure.first.dark[0]);
@@ -67,14 +73,17 @@ const LESSON = {
       };
     },
     (view) => {
-      const { figure, state } = view, bits = Math.min(figure.sets.length - 1, Math.max(0, Math.round(+state.set) || 0)), positive = figure.sets[bits] / 1000;
-      const off = figure.names.filter((_, head) => bits >> head & 1), flipped = (positive >= .5) !== (figure.sets[0] >= 500), last = figure.last ?? figure.right;
+      const { figure, state, models: [model], own } = view, first = own ? describeTyped(own, model) : figure.first;
+      const bits = Math.min(2 ** figure.names.length - 1, Math.max(0, Math.round(+state.set) || 0)), places = [...figure.names.keys()];
+      const measure = (bits) => (model ? model.read(first.text, { off: places.filter((head) => bits >> head & 1) }).probabilities[1] : figure.sets[bits] / 1000);
+      const positive = measure(bits), off = figure.names.filter((_, head) => bits >> head & 1), flipped = (positive >= .5) !== (first.positive >= .5), last = figure.last ?? figure.right;
       const press = (head) => { figure.last = head; view.change({ set: String(bits ^ 1 << head) }); };
-      const easy = flipped && bits >> figure.right & 1 ? ` Now try it with ${figure.names[figure.right]} on.` : "";
+      const easy = !own && flipped && bits >> figure.right & 1 ? ` Now try it with ${figure.names[figure.right]} on.` : "";
       return {
-        headline: flipped ? `Flipped: ${nameAnswer(figure, positive)}.` : bits ? `Still ${nameAnswer(figure, positive)}.` : undefined,
-        left: [drawHead(figure, figure.first, positive), drawGrid(view, figure.first, { mine: state.pick, off: bits, press })],
-        side: [say(off.length ? `Off: ${off.join(", ")}.${easy}` : figure.all_on), placeZoom(figure, figure.first, last),
+        headline: flipped ? `Flipped: ${nameAnswer(figure, positive)}.` : bits ? `Still ${nameAnswer(figure, positive)}.` : own ? `${capitalize(nameAnswer(figure, positive))}.` : undefined,
+        line: own ? "Click a head to switch it off." : undefined,
+        left: [drawHead(figure, first, positive), drawGrid(view, first, { mine: own ? -1 : state.pick, off: bits, press })],
+        side: [say(off.length ? `Off: ${off.join(", ")}.${easy}` : figure.all_on), placeZoom(figure, first, last),
           bits ? make("button", { type: "button", class: "plain", "data-id": "all-on", onclick: () => view.change({ set: "" }) }, "Switch all on") : ""],
       };
     },

@@ -1,5 +1,4 @@
 // What does λ do here? The course of λ while models learn, how many of 100 answers need it, and one sentence in three models.
-const nameAnswer = (figure, positive) => `${figure.classes[Number(positive >= .5)]} ${write(Math.max(positive, 1 - positive))}`;
 
 // Each λ over the training steps, from `low` to `high`; names at the ends of the lines keep their distance.
 const drawCourse = (course, [low, high], wide) => {
@@ -42,9 +41,15 @@ const drawFactors = (figure, at, moved) => [
       make("td", {}, drawAnswer(figure.classes, line[at], line[figure.factors.indexOf(1)])));
   }))),
 ];
+// What each model of a file says to a text for each factor; kept, as a slider asks again and again.
+const readFactors = (sentence, models, text) => {
+  if (sentence.read !== text) Object.assign(sentence, { read: text, live: models.map(({ read }) => sentence.factors.map((scale) => read(text, { scale }).probabilities[1])) });
+  return { ...sentence, text, positive: sentence.live };
+};
 const readAt = (text, figure) => { const at = text === "" ? figure.factors.indexOf(1) : Math.round(+text) || 0; return Math.min(figure.factors.length - 1, Math.max(0, at)); };
 
 const LESSON = {
+  own: "text",
   stages: [
     (view) => ({ left: drawModel(view.figure, view.figure.first, span(view.figure.first), { mine: view.picked, wide: true, name: false }), side: [say(view.question.ask), drawOptions(view)] }),
     (view) => {
@@ -52,7 +57,7 @@ const LESSON = {
       return { left: make("div", { class: "pair" }, drawModel(figure, first, limits, { n: first.zero, mine: picked }), drawModel(figure, usual, limits, { n: usual.zero })), side: [drawOptions(view, view.question.right)] };
     },
     (view) => {
-      const { sentence } = view.figure, at = readAt(view.state.set, sentence), one = sentence.factors.indexOf(1);
+      const { figure, models, own } = view, sentence = models.length ? readFactors(figure.sentence, models, own || figure.sentence.text) : figure.sentence, at = readAt(view.state.set, sentence), one = sentence.factors.indexOf(1);
       const flipped = sentence.names.filter((_, model) => (sentence.positive[model][at] >= .5) !== (sentence.positive[model][one] >= .5));
       return {
         headline: at === one ? "As trained. Slide every λ to 0." : `Every λ × ${write(sentence.factors[at], 1)}: ${flipped.length || "no"} of ${sentence.names.length} answers ${flipped.length === 1 ? "flips" : "flip"}.`,

@@ -1,6 +1,6 @@
 // Which word decides? A sentence whose words are buttons, the answer without each word beside its attention, and all sets of words.
 const isPositive = (p) => p >= .5;
-const nameAnswer = (figure, positive) => `${figure.classes[Number(isPositive(positive))]} ${write(Math.max(positive, 1 - positive))}`;
+const nameAnswer = (figure, positive) => nameProbability(figure.classes, positive);
 
 // The sentence; `gone` are the bits of the words that are removed. Without `press` the words are no buttons.
 const drawWords = (sentence, { mine = -1, flips = -1, gone = 0, press = null, toggles = false }) => make("p", { class: "words" }, sentence.words.map((word, place) => {
@@ -18,7 +18,7 @@ const walkWords = (event, place) => { // along the sentence with up and down: le
 
 // A row for each word: the answer without it, and below the same name its attention.
 const drawRows = (figure, sentence, { mine = -1, alone = sentence.alone, from = sentence.positive, gone = 0, attention = true, waiting = false }) => {
-  const most = Math.max(...sentence.attention);
+  const most = attention ? Math.max(...sentence.attention) : 1;
   return make("table", { class: `effects ${waiting ? "waiting" : ""}` }, make("thead", {}, make("tr", {}, ["", `P(${figure.classes[1]}) without the word`, ...(attention ? ["attention"] : [])].map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, sentence.words.map((word, place) => {
       const p = alone[place], flips = !waiting && isPositive(p) !== isPositive(from), away = Boolean(gone >> place & 1);
@@ -31,6 +31,7 @@ const drawRows = (figure, sentence, { mine = -1, alone = sentence.alone, from = 
 const drawBar = (figure, positive, before) => make("div", { class: "said" }, drawAnswer(figure.classes, positive, before));
 
 const LESSON = {
+  own: "bits",
   stages: [
     (view) => {
       const { figure, picked } = view, { first } = figure;
@@ -45,15 +46,17 @@ const LESSON = {
       return { left: [drawWords(first, { mine: picked, flips: first.deciding }), drawBar(figure, first.positive, null), drawRows(figure, first, { mine: picked })] };
     },
     (view) => {
-      const { figure, state } = view, { first, sets } = figure, right = first.deciding;
-      const bits = Math.min(sets.length - 1, Math.max(0, Math.round(+state.set) || 0)), positive = sets[bits] / 1e6, flipped = isPositive(positive) !== isPositive(first.positive);
-      const off = first.words.filter((_, place) => bits >> place & 1), own = Boolean(bits >> right & 1);
+      const { figure, state, models: [model], own: typed } = view, first = typed ? splitText(typed, model) : figure.first, right = typed ? MOST_WORDS : first.deciding;
+      const split = model && splitText(first.text, model), measure = (bits) => (model ? readWithout(model, split, bits) : figure.sets[bits] / 1e6), whole = measure(0);
+      const bits = Math.min(2 ** first.words.length - 1, Math.max(0, Math.round(+state.set) || 0)), positive = measure(bits), flipped = isPositive(positive) !== isPositive(whole);
+      const off = first.words.filter((_, place) => bits >> place & 1), own = Boolean(bits >> right & 1), mine = typed ? -1 : state.pick;
       const press = (place) => view.change({ set: String(bits ^ 1 << place) });
       const next = own ? ` Put \u201c${first.words[right]}\u201d back and try others.` : "";
       return {
-        headline: flipped ? `Flipped: ${nameAnswer(figure, positive)}.` : bits ? `Still ${nameAnswer(figure, positive)}.` : undefined,
-        left: [drawWords(first, { mine: state.pick, gone: bits, press, toggles: true }), drawBar(figure, positive, first.positive),
-          drawRows(figure, first, { mine: state.pick, gone: bits, from: positive, alone: first.words.map((_, place) => sets[bits ^ 1 << place] / 1e6), attention: false })],
+        headline: flipped ? `Flipped: ${nameAnswer(figure, positive)}.` : bits ? `Still ${nameAnswer(figure, positive)}.` : typed ? `${capitalize(nameAnswer(figure, whole))}.` : undefined,
+        line: typed ? (/\p{L}/u.test(first.after) ? `Click one of the first ${MOST_WORDS} words to remove it.` : "Click words to remove them.") : undefined,
+        left: [drawWords(first, { mine, gone: bits, press, toggles: true }), drawBar(figure, positive, whole),
+          drawRows(figure, first, { mine, gone: bits, from: positive, alone: first.words.map((_, place) => measure(bits ^ 1 << place)), attention: false })],
         side: [say(off.length ? `Removed: ${off.join(", ")}.${next}` : "No word is removed yet."), fact("Each row: the answer after clicking that word."),
           bits ? make("button", { type: "button", class: "plain", "data-id": "all-back", onclick: () => view.change({ set: "" }) }, "Put all back") : ""],
       };

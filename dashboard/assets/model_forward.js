@@ -100,26 +100,26 @@ const prepareVector = (vector, position, { qk_norm: cosine, rotary }) => {
   });
 };
 
-// The coefficients c of a layer as [map][head][token]: constants of the run, or for each token 1 and −sigmoid(x W).
-const computeCoefficients = (x, length, model, layer, get) => {
-  const own = model.coefficients[layer];
-  if (own) return own.map((map) => map.map((value) => Array(length).fill(value)));
-  const logits = linear(x, get("attention.mixing.logit.weight"));
-  const heads = [...Array(model.heads).keys()], tokens = [...Array(length).keys()];
-  const found = [heads.map(() => tokens.map(() => 1)), heads.map((h) => tokens.map((i) => -sigmoid(logits[i * model.heads + h])))];
+// The coefficients c of a layer as [map][head][token]: constants of the run, or for each token 1 and −sigmoid(x W); those of
+// further maps times `scale`.
+const computeCoefficients = (x, length, model, layer, get, scale) => {
+  const own = model.coefficients[layer], heads = [...Array(model.heads).keys()], tokens = [...Array(length).keys()];
+  const logits = own ? null : linear(x, get("attention.mixing.logit.weight"));
+  const found = own ? own.map((map, n) => map.map((value) => Array(length).fill(n ? scale * value : value)))
+    : [heads.map(() => tokens.map(() => 1)), heads.map((h) => tokens.map((i) => -scale * sigmoid(logits[i * model.heads + h])))];
   if (!model.row_norm) return found;
   const sums = heads.map((h) => tokens.map((i) => found.reduce((sum, map) => sum + Math.abs(map[h][i]), 0)));
   return found.map((map) => map.map((row, h) => row.map((value, i) => value / sums[h][i])));
 };
 
-// Attention of one layer: the outputs (L × width), and the maps [map][head][token][token].
-const attend = (x, length, model, layer, get) => {
+// Attention of one layer: the outputs (L × width), and the maps [map][head][token][token]. `off`: the heads without output.
+const attend = (x, length, model, layer, get, { off = [], scale = 1 }) => {
   const { heads, components, width } = model;
   const part = (name) => linear(x, get(`attention.${name}.weight`), get(`attention.${name}.bias`));
   const q = part("query"), k = part("key"), v = part("value");
   const size = q.length / length / components / heads, wide = width / heads;
   const factor = model.qk_norm ? get("attention.temperature").values[0] : 1 / Math.sqrt(size);
-  const c = computeCoefficients(x, length, model, layer, get), out = new Float64Array(length * width), maps = [];
+  const c = computeCoefficients(x, length, model, layer, get, scale), out = new Float64Array(length * width), maps = [];
   for (let n = 0; n < components; n++) {
     maps.push([]);
     for (let h = 0; h < heads; h++) {
@@ -134,6 +134,7 @@ const attend = (x, length, model, layer, get) => {
         return score * factor;
       })));
       maps[n].push(map);
+      if (off.includes(layer * heads + h)) continue;
       for (let i = 0; i < length; i++) for (let j = 0; j < length; j++) {
         const weight = c[n][h][i] * map[i][j];
         for (let e = 0; e < wide; e++) out[i * width + h * wide + e] += weight * v[j * width + h * wide + e];
@@ -154,7 +155,8 @@ const feed = (x, model, get) => {
 };
 
 // The answer to token ids: logits, and of each layer its maps and coefficients. A class token comes first if it is read.
-const forward = (model, tensors, ids) => {
+// `change` can hold `off`, numbers of heads through all layers, and `scale`, a factor on every λ.
+const forward = (model, tensors, ids, change = {}) => {
   const { width } = model, before = model.norm_place === "pre", first = model.pooling === "cls" ? 1 : 0, length = ids.length + first;
   let x = new Float64Array(length * width);
   const table = tensors["embedding.weight"].values;
@@ -167,7 +169,7 @@ const forward = (model, tensors, ids) => {
   for (let layer = 0; layer < model.layers && length; layer++) {
     const get = (name) => tensors[`layers.${layer}.${name}`];
     const apply = (name, input) => norm(input, width, model.norm, get(`${name}.weight`), get(`${name}.bias`));
-    const { y, maps, coefficients } = attend(before ? apply("attention_norm", x) : x, length, model, layer, get);
+    const { y, maps, coefficients } = attend(before ? apply("attention_norm", x) : x, length, model, layer, get, change);
     layers.push({ maps, coefficients });
     x = before ? add(x, y) : apply("attention_norm", add(x, y));
     const rewritten = feed(before ? apply("feedforward_norm", x) : x, model, get);

@@ -8,31 +8,10 @@ const make = (tag, attributes, ...children) => {
 };
 const signed = (value) => (value < 0 ? "\u2212" : "+") + Math.abs(value).toFixed(2);
 const MOST_WORDS = 300, MOST_TOKENS = 40; // words that are deleted one by one, and tokens of the head view
-const TINY = 1.2e-38, STRONG = 4; // the least probability, and the effect in the strongest colour
+const STRONG = 4; // the effect in the strongest colour
 
-const model = JSON.parse(part("model").textContent), tokenizer = makeTokenizer(model.tokenizer);
-const tensors = readWeights(Uint8Array.from(atob(part("weights").textContent), (sign) => sign.charCodeAt(0)));
-
-// Everything that the model makes of a text.
-const read = (text) => {
-  const encoded = tokenizer.encode(text), { logits, layers } = forward(model, tensors, encoded.ids);
-  return { ...encoded, tokens: [...(model.pooling === "cls" ? ["[CLS]"] : []), ...encoded.tokens], logits, layers, probabilities: calibrate(model, logits) };
-};
-const computeOdds = (probabilities, target) => {
-  const others = model.task === "multi" ? 1 - probabilities[target] : probabilities.reduce((sum, p, i) => sum + (i === target ? 0 : p), 0);
-  return Math.log(Math.max(TINY, probabilities[target])) - Math.log(Math.max(TINY, others));
-};
-// The class whose log-odds the effects are of: the second of two, else the most probable one.
-const chooseTarget = ({ probabilities }) => (model.classes.length === 2 ? 1 : probabilities.indexOf(Math.max(...probabilities)));
-// What the log-odds lose without a word; `text` is the part of the text that is read.
-const measureEffect = (text, word, target, odds) =>
-  (word[0] < text.length ? odds - computeOdds(read(tokenizer.removeWord(text, word)).probabilities, target) : 0);
-// The maps of a layer: each times its coefficient, and their sum, as [row][head][token][token].
-const combineMaps = ({ maps, coefficients }) => {
-  const rows = maps.map((heads, n) => heads.map((map, h) => map.map((row, i) => row.map((value) => value * coefficients[n][h][i]))));
-  if (rows.length === 1) return rows;
-  return [...rows, rows[0].map((map, h) => map.map((row, i) => row.map((_, j) => rows.reduce((sum, heads) => sum + heads[h][i][j], 0))))];
-};
+const model = JSON.parse(part("model").textContent), opened = openModel(model, part("weights").textContent);
+const { tokenizer, read, chooseTarget, computeOdds, measureEffect, combineMaps } = opened;
 // The weight in the strongest colour: the 98.5th percentile.
 const findTop = (rows) => {
   const weights = rows.flat(3).map(Math.abs).sort((a, b) => a - b), place = 0.985 * (weights.length - 1), low = Math.floor(place);
@@ -53,7 +32,8 @@ const showEffects = async (text, found) => {
   const mine = ++turn, target = chooseTarget(found), odds = computeOdds(found.probabilities, target), heard = tokenizer.findRead(text);
   const items = tokenizer.findWords(text).slice(0, MOST_WORDS).map((word) => [word, make("small", {}, "\u2026")]);
   part("effects").replaceChildren(...items.map(([word, number]) => make("li", {}, make("b", { dir: "auto" }, text.slice(...word)), number)));
-  part("effects-note").textContent = `Log-odds of \u201c${model.classes[target]}\u201d with the word minus without it. Blue: the word raises them. Orange: it lowers them.`;
+  const left = tokenizer.findWords(text).length - items.length;
+  part("effects-note").textContent = `${left ? `The first ${MOST_WORDS} words. ` : ""}Log-odds of \u201c${model.classes[target]}\u201d with the word minus without it. Blue: the word raises them. Orange: it lowers them.`;
   part("effects").setAttribute("aria-busy", "true");
   for (const [word, number] of items) {
     await new Promise((go) => setTimeout(go));
@@ -73,12 +53,13 @@ const showHeads = ({ tokens, layers }) => {
   const rows = combineMaps(layers[layer]), shown = tokens.slice(0, MOST_TOKENS);
   const maps = rows[which].map((map) => map.slice(0, MOST_TOKENS).map((row) => row.slice(0, MOST_TOKENS).map((value) => Number(value.toFixed(3)))));
   const cut = tokens.length > MOST_TOKENS ? ` The first ${MOST_TOKENS} of ${tokens.length} tokens.` : "";
+  part("heads-note").textContent = cut;
   drawHeadView({
     parentElement: part("heads"),
     data: {
       tokens: shown, maps, first: 0, top: findTop(rows), size: 16.5, muted: "var(--quiet)", name: "heads", brief: false, about: [],
       label: `Attention, layer ${layer + 1}, ${model.maps[which]}.${cut}`,
-      hint: `Stronger line: more attention. Dashed or hatched: subtracted.${cut} Point at a word, or use arrow keys.`,
+      hint: `Stronger line: more attention. Dashed or hatched: subtracted. Point at a word, or use arrow keys.`,
     },
   });
 };
@@ -103,4 +84,4 @@ part("text").oninput = () => {
   waiting = setTimeout(show, 150);
 };
 show();
-window.sentiscope = { read, combineMaps, findTop, tokenizer, measureEffect, chooseTarget, computeOdds };
+window.sentiscope = { ...opened, findTop };

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from core.paths import ELSEWHERE, UNKNOWN
+
 _SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "\n": "\u21b5", "\r": "\u21b5", "\t": " "}
 """Characters that Plotly reads as markup or as a template field (`%{x}`), and line breaks, which it shows as blanks."""
 _ESCAPES = str.maketrans({**dict.fromkeys(map(chr, (*range(32), *range(127, 160))), "\ufffd"), **_SIGNS})
@@ -17,6 +19,7 @@ def escape_text(text: str) -> str:
 
 def get_data_name(name: str) -> str:
     """Return a data set's name for display: a known name unchanged, and of a file path the last part."""
+    name = name.removeprefix(ELSEWHERE) if name.startswith(ELSEWHERE + UNKNOWN) else name
     return Path(name).name or name
 
 

@@ -139,7 +139,8 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
         near = shown.known.nearest.find_nearest(places, NEAREST, space)
         same = shown.known.tagged.training.count_labels(texts)
     except NotAvailable as error:
-        lone = f"No nearest training sentences: {str(error).partition(';')[0]}."  # What to do is said in Label errors
+        why = str(error).partition(";")[0].partition(" (")[0]  # what to do is said in Label errors
+        lone = f"No nearest training sentences: {why}."
         return {key: Detail(each, lone=lone) for key, each in zip(at, words, strict=True)}
     of = shown.known.tagged.training
     among = f"of {count(len(of.rows))} sampled from {count(len(of.texts))}" if len(of.rows) < len(of.texts) else ""

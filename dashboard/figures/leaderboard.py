@@ -319,7 +319,8 @@ def _build_child(board: Board, record: RunRecord) -> IntervalRow:
 def _format_costs(record: RunRecord) -> dict[str, Cell]:
     if record.status != "done":
         return {}
-    return {"parameters": format_size(record.parameters), "training": format_duration(record.seconds)}
+    training = "" if record.from_outside else format_duration(record.seconds)
+    return {"parameters": format_size(record.parameters), "training": training}
 
 
 def describe_cost(found: Efficiency) -> str:

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
 """Marker shapes of several series, for readers who cannot distinguish their colours."""
 SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly turns anything else into Arial
+COLORS = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")  # of pages without a chart
 LEGIBLE = 4.5  # contrast of text that WCAG 2 (AA) requires
 
 
@@ -75,6 +76,13 @@ DARK = Tokens(
     plus_scale=("#15181C", "#20405A", "#2B6797", "#4389C4", "#6FB3EC", "#CBE3F9"),
     minus_scale=("#15181C", "#4A3020", "#7D4620", "#C26E30", "#F0914B", "#FBD3B4"),
 )
+
+
+def write_colors() -> str:
+    """Return the colours of the light and dark themes as CSS variables."""
+    names = {**{name: name for name in COLORS}, "rule": "grid"}
+    pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
+    return "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
 
 
 @dataclass(frozen=True)

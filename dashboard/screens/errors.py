@@ -57,7 +57,7 @@ def show_page() -> None:
     tables: dict[str, Table] = {
         "Sentences": lambda: build_sentences_table(SentenceList(shown), data.read_visible_codes(record, author))
     }
-    if len(table) < FEW and not record.config.data.folds:
+    if len(table) < FEW and not record.config.data.folds and not record.from_outside:
         with st.container(key="folds", horizontal=True, vertical_alignment="center", gap="small"):
             few = plural(len(table), "sentence")
             show_caption(f"Only {few}. With folds, a sweep tests every labelled sentence once.")

@@ -32,7 +32,7 @@ def show_page() -> None:
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
         st.html("Save for offline use:", width="content")
         for number, (name, lesson) in enumerate(LESSONS.items(), start=1):
-            write = partial(lambda name: build_document(name, data.read_lesson(name)), name)
+            write = partial(lambda name: build_document(name, data.read_lesson(name), data.store()), name)
             file = f"sentiscope-lesson-{name}.html"
             offer_download(f"Lesson {number}", write, file, "text/html", f"export-{name}", lesson.title)
 

@@ -128,8 +128,10 @@ def _offer_opening() -> dict[str, Table]:
     from dashboard import access
 
     show_heading("Open a classifier", "open", note="fine-tuned elsewhere: BERT, RoBERTa, XLM-R, DistilBERT or ELECTRA")
-    typed = st.text_input("Its folder", key=state.CLASSIFIER, width=430, placeholder="/home/me/bert", help=FILES)
-    asked = state.get_value(state.OPENING, None)
+    with st.container(horizontal=True, gap="small"):
+        typed = st.text_input("Its folder", key=state.CLASSIFIER, width=430, placeholder="/home/me/bert", help=FILES)
+        called = st.text_input("Name of the run", key=state.OPENED_NAME, width=200, placeholder="that of the folder")
+    name, asked = str(called or "").strip(), state.get_value(state.OPENING, None)
     if folder := str(typed or "").strip():
         with explain_refusal("This classifier cannot be opened"):
             allowed = access.get_allowed_paths()
@@ -138,9 +140,11 @@ def _offer_opening() -> dict[str, Table]:
             chosen, record = choose_data("classifier", "Evaluate on"), found.make_record()
             matched = match_labels("classifier", record, chosen) if chosen else None
             wanted, ready = (matched[0], matched[2]) if matched else (DataRequest(), chosen is None)
-            new = ClassifierOpening.from_request(data.store(), str(path), wanted)
+            new = ClassifierOpening.from_request(data.store(), str(path), wanted, name)
             if show_start_button(new, "open-classifier", about=TESTED, primary=True, disabled=not ready):
                 state.set_value(state.OPENING, asked := new)
+            elif name and asked is None:
+                runs.published_classifier.check_name(data.store(), name)
     if asked is not None and not show_job(asked, "open-classifier") and (result := asked.read()) is not None:
         show_finding(f"{result['run']} is opened", " ".join(map(as_sentence, result["notes"])))
         ways = {"Try a sentence": "sentence", **({"See what it gets wrong": "errors"} if result["metrics"] else {})}

@@ -41,7 +41,7 @@ PLACED: tuple[Figure[Any], ...] = (
 def show_page() -> None:
     """Draw the Performance page: metrics and figures of one run on one split."""
     record = require_run("Performance", QUESTION, purpose="Metrics, confusions and errors appear here")
-    splits = require_splits(record, "Performance", QUESTION)
+    splits = require_splits(record, "Performance", QUESTION, show_other_data)
     head, line = st.empty(), st.container(key="stats-line", horizontal=True, vertical_alignment="center", gap="medium")
     with head:  # the number of examples is not known yet, and may not be readable
         show_header("Performance", QUESTION, list_facts(record))

@@ -1,6 +1,6 @@
 """The run chosen on all pages: its picker in the sidebar, and messages for pages without a run to show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -10,7 +10,7 @@ from core.exceptions import SentiscopeError
 from core.models.capabilities import list_capabilities
 from core.runs.efficiency import Speed
 from core.runs.record import RunRecord
-from dashboard import state
+from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.results import CORPUS, choose_default_run, read_headline
@@ -103,8 +103,13 @@ def require_run(title: str, question: str, *, purpose: str) -> RunRecord:
     st.stop()
 
 
-def require_splits(record: RunRecord, title: str, question: str) -> list[str]:
-    """Return the evaluated splits of a run; if there is none, explain that on the page and stop it."""
+def require_splits(
+    record: RunRecord, title: str, question: str, show_instead: Callable[[RunRecord], object] | None = None
+) -> list[str]:
+    """Return the evaluated splits of a run; if there is none, explain that on the page and stop it.
+
+    `show_instead` shows what else the page can do with a run that was opened without data.
+    """
     if splits := data.list_splits(record.run):
         return splits
     show_header(title, question, list_facts(record))
@@ -112,8 +117,12 @@ def require_splits(record: RunRecord, title: str, question: str) -> list[str]:
         text = "Its metrics are measured when the training ends."
         show_empty("This run is still being trained", text, "Watch it learn", "train")
     elif record.from_outside:
-        text = "Open its folder again and choose labelled data."
+        if access.is_local():  # others are not told the folders of this machine
+            state.set_value(state.CLASSIFIER, record.config.model.backbone)
+        text = f"Open its folder again with labelled data{', or measure it once below' if show_instead else ''}."
         show_empty("This run has not been evaluated", text, "Open it with data", "models", more="Open a classifier")
+        if show_instead is not None:
+            show_instead(record)
     else:
         show_empty("This run has not been evaluated", describe_end(record), "Train a model", "train")
     st.stop()

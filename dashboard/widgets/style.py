@@ -8,8 +8,7 @@ import streamlit as st
 
 from dashboard import state
 from dashboard.figures.drawing import read_asset
-from dashboard.figures.theme import Look
-from dashboard.lesson_html import write_colors
+from dashboard.figures.theme import Look, write_colors
 from dashboard.screens import Screen
 
 _KEY = re.compile("[a-z0-9-]{1,40}")

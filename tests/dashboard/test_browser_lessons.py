@@ -3,9 +3,11 @@
 import pytest
 from browsing import LOOKS, OF_A_LOOK, is_too_wide, open_page, show, until, violations, visit
 from playwright.sync_api import Page, expect
+from starters import STARTERS
 
 from core.lessons.catalog import LESSONS, read_content
 from core.lessons.tally import TallyStore
+from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import lesson_html
 
@@ -394,7 +396,7 @@ def test_a_printed_lesson_is_its_sheet_on_two_pages(browser, server, name):
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_file_opens_from_disk_without_a_network(browser, contents, name, tmp_path):
-    lesson_html.write(name, contents[name], tmp_path / "lesson.html")
+    lesson_html.write(name, contents[name], RunStore(STARTERS), tmp_path / "lesson.html")
     context = browser.new_context(viewport=PROJECTOR, offline=True)
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
@@ -424,6 +426,42 @@ def test_the_file_opens_from_disk_without_a_network(browser, contents, name, tmp
         assert violations(page) == [], theme
     context.close()
     assert complaints == []
+
+
+TYPED = "This is not a bad film, but never again."
+LIVE = {  # answers of the model in a file to a sentence after a change b, as they are recorded for a page
+    "word": """m.read(m.tokenizer.findWords(text).filter((span) => /\\p{L}/u.test(text.slice(...span))).reverse()
+      .reduce((left, span, at, all) => b >> all.length - 1 - at & 1 ? m.tokenizer.removeWord(left, span) : left,
+      text))""",
+    "heads": "m.read(text, { off: [...Array(12).keys()].filter((head) => b >> head & 1) })",
+    "lambda": "m.read(text, { scale: b / 10 })",
+}
+
+
+@pytest.mark.parametrize("name", [each for each, lesson in LESSONS.items() if lesson.runs])
+def test_a_file_reads_a_typed_sentence_with_its_models(browser, contents, name, tmp_path):
+    lesson_html.write(name, contents[name], RunStore(STARTERS), tmp_path / "lesson.html")
+    page, complaints = browser.new_context(viewport=PROJECTOR, offline=True).new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((tmp_path / "lesson.html").as_uri())
+    page.locator("[data-id=option-0], [data-id=head-0], [data-id=word-0]").first.click()
+    press(page, "ArrowRight", *["ArrowRight"] * (name != "accuracy"))
+    page.get_by_role("textbox", name="Your own sentence").fill(TYPED)
+    for run in LESSONS[name].runs:
+        positive = load_run(RunStore(STARTERS), run).predict([TYPED]).probabilities[0, 1]
+        bar = page.get_by_role("img", name=f"negative {1 - positive:.2f}, positive {positive:.2f}")
+        expect(bar.first).to_be_visible()
+    if name in LIVE:
+        figure = contents[name]["figure"]
+        sentence = figure["sentence" if name == "lambda" else "first"]
+        recorded = sentence["positive"][0] if name == "lambda" else figure["sets"][:200]
+        read = f"[...Array(n).keys()].map((b) => {LIVE[name]}.probabilities[1])"
+        code = f"([text, n]) => {{ const m = document.querySelector('.lesson').models[0]; return {read}; }}"
+        found = page.evaluate(code, [sentence["text"], len(recorded)])
+        whole = {"word": 1e6, "heads": 1e3}.get(name, 1)
+        assert max(abs(a - b / whole) for a, b in zip(found, recorded, strict=True)) < 6e-4
+    assert fits(page) and violations(page) == [] and complaints == []
+    page.context.close()
 
 
 def test_the_list_leads_to_each_lesson(page, server, contents):

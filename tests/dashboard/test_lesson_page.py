@@ -123,14 +123,15 @@ def test_the_state_of_a_link_is_read_as_it_was_written():
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_file_holds_all_stages_and_names_no_server(name, starters, tmp_path):
-    lesson_html.write(name, read_content(name, starters), tmp_path / "lesson.html")
+    lesson_html.write(name, read_content(name, starters), starters, tmp_path / "lesson.html")
     text = (tmp_path / "lesson.html").read_text(encoding="utf-8")
-    assert text.count("<script>") == 1 and "http://www.w3.org/2000/svg" in text
+    assert text.count("<script>") == 1 + bool(LESSONS[name].runs) and len(text.encode()) < 8e6
+    assert "http://www.w3.org/2000/svg" in text and '"sets"' not in text, "read live"
     assert not [part for part in text.split("http")[1:] if not part.startswith("://www.w3.org/")], "it loads nothing"
     for stage in read_content(name, starters)["stages"]:
         assert json.dumps(stage["line"], ensure_ascii=False).replace("<", "\\u003c") in text
     with pytest.raises(InputError, match="--html"):
-        lesson_html.write(name, read_content(name, starters), tmp_path / "no folder" / "lesson.html")
+        lesson_html.write(name, read_content(name, starters), starters, tmp_path / "no folder" / "lesson.html")
 
 
 def test_a_message_of_the_browser_changes_link_and_tally(app, starters, monkeypatch):

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 MODEL = "model.safetensors"
 TEXT, NAMES = "good film, not bad", {0: "bad", 1: "good"}
 TEXTS = [TEXT, "awful", "", "a very great plot and the film was awful! " * 2, "zq é, …", "good " * 60]
+TEXTS += ["  many   blanks ", "cafe\u0301 film", "a\x00b\u200bc\u00add", " \n\t ", "ΟΔΟΣ İ 👍"]  # read as typed
 FILMS = "text,label\n" + "".join(f"good film {a},good\nawful film {a},bad\n" for a in "abcdef")
 
 
@@ -143,6 +144,11 @@ def link_out(name):
     return lambda folder: (folder / name).symlink_to(shutil.move(folder / name, folder.parent / name))
 
 
+def link_to_itself(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    (folder / "config.json").symlink_to(folder / "config.json")
+
+
 def inflate(name):
     return lambda folder: os.truncate(folder / name, 4 * 1024**3)  # sparse
 
@@ -191,6 +197,9 @@ CASES = [
     ({"vocab_size": 10**9}, "text.max_vocab=1000000000: 8 to 10000000 are read"),
     ({"num_attention_heads": 5}, r"model\.width=24: must be divisible by 5 heads"),
     (reshape("classifier.bias", torch.tensor([0.0, torch.nan])), "holds a number that is not finite"),
+    (reshape("bert.embeddings.LayerNorm.bias", torch.full((24,), torch.nan)), "holds a number that is not finite"),
+    ({"hidden_act": "evil"}, "cannot be read: there is no 'evil'"),
+    (link_to_itself, r"config\.json: cannot be opened: "),
     (lambda folder: (folder / MODEL).write_bytes(b"\x80\x04pickle"), f"{MODEL}: cannot be read, it may be cut off"),
 ]
 """Changes of `config.json` or of the folder, and what is read, or why the folder is refused."""

@@ -119,7 +119,7 @@ def test_normalization_is_idempotent_and_its_result_can_be_stored(kind, text):
 def test_cased_text_keeps_capitals_and_steps_list_only_changes():
     assert normalize("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
     assert normalize("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
-    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
+    with pytest.raises(ConfigError, match="'upper': one of raw, none, lower, tweet, tweet-clean, tweet-clean-as-rel"):
         normalize("a", "upper")
     assert list_steps("See  @Ann", TextConfig(normaliser="tweet")) == [
         *(("blanks folded", "See @Ann"), ("user names marked", "See  <user> "), ("lower case", "see  <user> ")),
