@@ -7,7 +7,7 @@ preset `pretrained`. Names are those on the hub, as far as we know: without a ne
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 PRESET = "pretrained"  # The preset that each recipe changes
@@ -42,7 +42,7 @@ class FineTuning:
     note: str = ""
 
 
-_FILE = json.loads(files("core").joinpath("paper_settings.json").read_text(encoding="utf-8"))
+_FILE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def _list_departures(group: str) -> tuple[Departure, ...]:

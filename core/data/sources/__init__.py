@@ -3,7 +3,6 @@
 import json
 import os
 from dataclasses import dataclass
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from core.data.sources.source import DataSource
 from core.json_store import convert
 
 LIFE, PEOPLE = "life", "people"
-_CATALOG = json.loads(files("core.data.sources").joinpath("catalog.json").read_text(encoding="utf-8"))
+_CATALOG = json.loads(Path(__file__).with_name("catalog.json").read_text(encoding="utf-8"))
 SOURCES: dict[str, DataSource] = {each.name: each for each in convert(_CATALOG, list[DataSource])}
 """The data sets of `catalog.json`, the built-in corpus first.
 
