@@ -228,7 +228,6 @@ def test_widgets_are_shared_and_sections_belong_to_one_page():
 def test_only_loaded_runs_call_models_so_that_the_temperature_is_applied():
     allowed = {"core.runs.load", "core.evaluation.inference", "core.evaluation.baseline", "core.runs.pipeline"}
     allowed |= {"core.runs.distillation"}  # runs the models of folds, which have no temperature
-    allowed |= {"core.lessons.record_training"}  # asks a model while it learns, before it has a temperature
     asking = {"predict_texts", "inspect_text"}
     assert {
         name

@@ -1,11 +1,11 @@
 import pytest
+import record_training
 
 from core.config import SETTINGS as KNOWN
 from core.data.config import DataConfig
 from core.data.load import load_dataset
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import Cancelled
-from core.lessons import record_training
 from core.lessons.data import ASKED, CLASSES, MEANT, MEASURED, OPTIONS, PROBES, SETTINGS, SURE, read_records
 
 pytestmark = pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Recording of both trainings of the lesson `data`, in ten minutes: `python -m core.lessons.record_training`."""
+"""Recording of both trainings of the lesson `data`, in ten minutes: `python tests/support/record_training.py`."""
 
 import json
 import tempfile
