@@ -10,7 +10,7 @@ from core.exceptions import SentiscopeError
 from core.models.capabilities import list_capabilities
 from core.runs.efficiency import Speed
 from core.runs.record import RunRecord
-from dashboard import access, state
+from dashboard import state
 from dashboard.data import data
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.results import CORPUS, choose_default_run, read_headline
@@ -117,6 +117,8 @@ def require_splits(
         text = "Its metrics are measured when the training ends."
         show_empty("This run is still being trained", text, "Watch it learn", "train")
     elif record.from_outside:
+        from dashboard import access  # loads pandas
+
         if access.is_local():  # others are not told the folders of this machine
             state.set_value(state.CLASSIFIER, record.config.model.backbone)
         text = f"Open its folder again with labelled data{', or measure it once below' if show_instead else ''}."
