@@ -39,7 +39,7 @@ export default function ({ data, parentElement }) {
   const weight = (head, side, index, other) => (side ? maps[head][other][index] : maps[head][index][other]);
   const y = (index) => above + index * row + row / 2;
   const everywhere = maps.flat(2).map(Math.abs).sort((a, b) => b - a);
-  const resting = Math.max(0.25, (everywhere[3 * L] || 0) / top); // without hovering, about three lines per word
+  const resting = Math.min(1, Math.max(0.25, (everywhere[3 * L] || 0) / top)); // without hovering, about three lines per word
 
   // On a page, the rows share the rest of the first screen; elsewhere their height is not limited.
   const main = root.getRootNode().host?.closest("[data-testid=stMain]");

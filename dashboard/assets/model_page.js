@@ -32,7 +32,8 @@ const showEffects = async (text, found) => {
   const mine = ++turn, target = chooseTarget(found), odds = computeOdds(found.probabilities, target), heard = tokenizer.findRead(text);
   const items = tokenizer.findWords(text).slice(0, MOST_WORDS).map((word) => [word, make("small", {}, "\u2026")]);
   part("effects").replaceChildren(...items.map(([word, number]) => make("li", {}, make("b", { dir: "auto" }, text.slice(...word)), number)));
-  part("effects-note").textContent = `Log-odds of \u201c${model.classes[target]}\u201d with the word minus without it. Blue: the word raises them. Orange: it lowers them.`;
+  const left = tokenizer.findWords(text).length - items.length;
+  part("effects-note").textContent = `${left ? `The first ${MOST_WORDS} words. ` : ""}Log-odds of \u201c${model.classes[target]}\u201d with the word minus without it. Blue: the word raises them. Orange: it lowers them.`;
   part("effects").setAttribute("aria-busy", "true");
   for (const [word, number] of items) {
     await new Promise((go) => setTimeout(go));
@@ -52,12 +53,13 @@ const showHeads = ({ tokens, layers }) => {
   const rows = combineMaps(layers[layer]), shown = tokens.slice(0, MOST_TOKENS);
   const maps = rows[which].map((map) => map.slice(0, MOST_TOKENS).map((row) => row.slice(0, MOST_TOKENS).map((value) => Number(value.toFixed(3)))));
   const cut = tokens.length > MOST_TOKENS ? ` The first ${MOST_TOKENS} of ${tokens.length} tokens.` : "";
+  part("heads-note").textContent = cut;
   drawHeadView({
     parentElement: part("heads"),
     data: {
       tokens: shown, maps, first: 0, top: findTop(rows), size: 16.5, muted: "var(--quiet)", name: "heads", brief: false, about: [],
       label: `Attention, layer ${layer + 1}, ${model.maps[which]}.${cut}`,
-      hint: `Stronger line: more attention. Dashed or hatched: subtracted.${cut} Point at a word, or use arrow keys.`,
+      hint: `Stronger line: more attention. Dashed or hatched: subtracted. Point at a word, or use arrow keys.`,
     },
   });
 };

@@ -119,7 +119,7 @@ def require_splits(
     elif record.from_outside:
         if access.is_local():  # others are not told the folders of this machine
             state.set_value(state.CLASSIFIER, record.config.model.backbone)
-        text = "Open its folder again and choose labelled data."
+        text = f"Open its folder again with labelled data{', or measure it once below' if show_instead else ''}."
         show_empty("This run has not been evaluated", text, "Open it with data", "models", more="Open a classifier")
         if show_instead is not None:
             show_instead(record)

@@ -100,12 +100,14 @@ def test_each_page_shows_an_opened_classifier(app, runs, page):
 
 
 @pytest.mark.parametrize("page", ["sentence", "steps", "behave", "performance", "errors", "embeddings"])
-def test_without_data_an_opened_classifier_reads_sentences(app, runs, page):
+def test_without_data_an_opened_classifier_reads_sentences(app, runs, page, monkeypatch):
+    monkeypatch.setattr("dashboard.access.is_local", lambda: True)
     shown = opened(app, page, run="unread", text="good film, not bad", more="all")
     assert ("This run has not been evaluated" in words(shown)) == (page in ("performance", "errors", "embeddings"))
     if page == "errors":
         press(shown, "empty-action")
-        assert shown.text_input(key=state.CLASSIFIER)
+        assert shown.text_input(key=state.CLASSIFIER).value == RunStore(runs).read("unread").config.model.backbone
+    assert ("or measure it once below" in words(shown)) == (page == "performance")
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,10 @@ def test_a_classifier_is_opened_from_a_folder_that_the_visitor_may_read(opened, 
     assert app.button(key="open-classifier").disabled and "First choose a class for &#x27;-1&#x27;" in words(app)
     film.write_text("text,label\n" + "good film,LABEL_1\nawful film,label_0\n" * 3)
     assert not app.run().button(key="open-classifier").disabled
-    assert "tiny is opened" in words(press(app, "open-classifier"))
-    assert RunStore(runs).read("tiny").results["metrics"]["test"]["accuracy"] in (0, 0.5, 1)
+    app.text_input(key=state.OPENED_NAME).set_value("starter-x").run()
+    assert "are reserved for runs that come with" in words(app)
+    app.text_input(key=state.OPENED_NAME).set_value("Guest").run()
+    assert "Guest is opened" in words(press(app, "open-classifier"))
+    assert RunStore(runs).read("Guest").results["metrics"]["test"]["accuracy"] in (0, 0.5, 1)
     press(app, "errors-opened")
-    assert app.session_state[state.RUN] == "tiny"
+    assert app.session_state[state.RUN] == "Guest"
