@@ -136,8 +136,6 @@ def _offer_opening() -> dict[str, Table]:
         with explain_refusal("This classifier cannot be opened"):
             allowed = access.get_allowed_paths()
             path = resolve_path(folder, allowed, folders=True).absolute()
-            if name and asked is None:
-                runs.published_classifier.check_name(data.store(), name)
             (found := runs.published_classifier.PublishedClassifier(path)).check(allowed)
             chosen, record = choose_data("classifier", "Evaluate on"), found.make_record()
             matched = match_labels("classifier", record, chosen) if chosen else None
@@ -145,6 +143,8 @@ def _offer_opening() -> dict[str, Table]:
             new = ClassifierOpening.from_request(data.store(), str(path), wanted, name)
             if show_start_button(new, "open-classifier", about=TESTED, primary=True, disabled=not ready):
                 state.set_value(state.OPENING, asked := new)
+            elif name and asked is None:
+                runs.published_classifier.check_name(data.store(), name)
     if asked is not None and not show_job(asked, "open-classifier") and (result := asked.read()) is not None:
         show_finding(f"{result['run']} is opened", " ".join(map(as_sentence, result["notes"])))
         ways = {"Try a sentence": "sentence", **({"See what it gets wrong": "errors"} if result["metrics"] else {})}
