@@ -55,7 +55,7 @@ const drawAnswer = (classes, positive, before = null) => make("div", {
 before !== null && Math.abs(before - positive) > .01 ? make("i", { class: "before", style: `left:${(100 * (1 - before)).toFixed(1)}%` }) : "");
 
 // The words of a typed text, as in `core.lessons.lesson.split_text`, with the start and end of each.
-const MOST_WORDS = 20;
+const MOST_WORDS = 14; // that can be removed, so that their rows fit on a projector
 const splitText = (text, { tokenizer }) => {
   const spans = tokenizer.findWords(text).filter((span) => /[\p{L}\p{N}]/u.test(text.slice(...span))).slice(0, MOST_WORDS), at = (place) => spans[place]?.[1] ?? 0;
   return { text, spans, words: spans.map((span) => text.slice(...span)), before: spans.map(([start], place) => text.slice(at(place - 1), start)), after: text.slice(at(spans.length - 1)) };

@@ -54,7 +54,7 @@ const LESSON = {
       const next = own ? ` Put \u201c${first.words[right]}\u201d back and try others.` : "";
       return {
         headline: flipped ? `Flipped: ${nameAnswer(figure, positive)}.` : bits ? `Still ${nameAnswer(figure, positive)}.` : typed ? `${capitalize(nameAnswer(figure, whole))}.` : undefined,
-        line: typed ? "Click words to remove them." : undefined,
+        line: typed ? (/\p{L}/u.test(first.after) ? `Click one of the first ${MOST_WORDS} words to remove it.` : "Click words to remove them.") : undefined,
         left: [drawWords(first, { mine, gone: bits, press, toggles: true }), drawBar(figure, positive, whole),
           drawRows(figure, first, { mine, gone: bits, from: positive, alone: first.words.map((_, place) => measure(bits ^ 1 << place)), attention: false })],
         side: [say(off.length ? `Removed: ${off.join(", ")}.${next}` : "No word is removed yet."), fact("Each row: the answer after clicking that word."),
