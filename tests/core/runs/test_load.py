@@ -105,7 +105,7 @@ def test_texts_cleaned_otherwise_are_read_by_the_same_weights(store, run):
     assert loaded.tokenizer.config.normaliser == "lower", "read_as leaves the run as it is"
     usual, other = (each.predict(texts).probabilities for each in (loaded, raw))
     assert (raw.predict([text.lower() for text in texts]).probabilities == usual).all() and (other != usual).any()
-    check_raises(InputError, "no normaliser is called 'foo': none, lower", loaded.read_as, "foo")
+    check_raises(InputError, "no normaliser is called 'foo': raw, none, lower", loaded.read_as, "foo")
     said = evaluate(run, limit_test=9, read_as="none", store=store)
     assert said["read_as"] == "none" and "texts are cleaned by 'none', in training by 'lower'" in said["notes"]
     with pytest.raises(InputError, match="--against would compare two ways"):
