@@ -217,9 +217,11 @@ class Ledger:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row
-                if connection.execute("PRAGMA user_version").fetchone()[0] > SCHEMA:
+                if (version := connection.execute("PRAGMA user_version").fetchone()[0]) > SCHEMA:
                     raise StorageError(f"{self.path}: a newer Sentiscope has written it; open it with that one")
                 if not write:
+                    if not version:  # its writer has not made the tables yet
+                        _prepare_tables(connection)
                     yield connection
                     return
                 _prepare_tables(connection)
