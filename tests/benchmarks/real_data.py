@@ -65,6 +65,9 @@ MODELS = {
     "mini-en": ("vanilla from mini-en", ("--model", "vanilla", "--from", "starter-vanilla")),
 }
 """Key → title, arguments of `sentiscope train`; the first is the reference of all comparisons."""
+PASSAGES = ("text.max_length=1024", "training.passages=64", "training.batch_size=32", "training.lr=3e-4")
+OWN = {("imdb", "mini-en"): (*PASSAGES, "training.epochs=4", "training.patience=0", "training.word_dropout=0.1")}
+"""Further settings of one model on one set: whole reviews in passages, the first of five attempts named beforehand."""
 OURS = ("vanilla", "strong", "mini-en")  # models among which validation chooses
 READ = {("sst2-split", "mini-en")}
 """What has read the rows it is tested on, with their labels: the re-split draws its test rows from the training rows of
@@ -124,6 +127,7 @@ def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord
     """A finished run, trained now if it is missing, and its cost."""
     name, (_, data, settings) = f"{key}-{model}-{seed}", SETS[key]
     given = [*MODELS[model][1], "--data", data, "--seed", str(seed)]
+    settings = (*settings, *OWN.get((key, model), ()))
     cost = train_apart(store, name, [*given, *(part for each in settings for part in ("--set", each))])
     return store.read(name), cost
 
