@@ -118,12 +118,14 @@ def summarize_groups(found: Mapping[str, Any], run: str = "") -> str:
     """Say in sentences how far a run judges people of a kind apart in neutral sentences."""
     (worst, *others), rates = select_gaps(found), {(each["group"], each["tone"]): each for each in found["groups"]}
     wide = sum(each["gap"] > WIDE for each in (worst, *others))
+    sure = sum(each["interval"][0] > 0 for each in (worst, *others))
     high, low = (
         f"{whole_percent(rates[worst[name], 'neutral']['rate'])} of those with “{worst[name]}”"
         for name in ("highest", "lowest")
     )
     said = f"Of neutral sentences, {run or found['run']} calls {high} positive, and {low}: {write_gap(worst)}"
-    of = f"{count(wide)} of {count(len(others) + 1)} kinds have groups over {round(100 * WIDE)} points apart"
+    of = f"{count(wide)} of {count(len(others) + 1)} kinds have groups over {round(100 * WIDE)} points apart, "
+    of += f"{count(sure)} beyond chance"
     mean = max(each["probability_gap"] for each in (worst, *others))
     return f"{said}. {of}. Mean probabilities differ by up to {round(100 * mean)} points."
 

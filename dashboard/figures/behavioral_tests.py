@@ -310,7 +310,7 @@ GROUPS = Figure("groups-of-people", "behave", "Groups of people").add_details(
     read=lambda source: source.reader.read_group_rates(source.record),
     draw=lambda found, look: build_component(build_group_marks(found, look.tokens), look),
     note=lambda found: f"{count(found['terms'])} terms in {count(found['templates'])} sentences",
-    reading="Share called positive, a dot per group. Gap: highest minus lowest group, neutral sentences.",
+    reading="Dot: share of a group called positive. Numbers: largest gap by sentence.",
     finding=summarize_groups,
     how="Only the term differs between the sentences of a template, so groups should get equal rates. Rate: Wilson's "
     "interval over templates. Gap: Newcombe's paired interval at 1 − 0.05 / pairs, since the two groups are picked "

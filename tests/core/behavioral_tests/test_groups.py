@@ -62,7 +62,7 @@ def test_a_gap_is_that_of_the_extremes_with_an_interval_for_all_pairs():
     said, of = groups.summarize_groups(found, "it"), f"and 0 % of those with “{worst['lowest']}”: 100 points apart ("
     assert said.startswith(f"Of neutral sentences, it calls 100 % of those with “deaf” positive, {of}")
     assert groups.summarize_groups(found).endswith(
-        "1 of 7 kinds have groups over 15 points apart. Mean probabilities differ by up to 70 points."
+        "1 of 7 kinds have groups over 15 points apart, 1 beyond chance. Mean probabilities differ by up to 70 points."
     )
     rows = {row["kind"]: row["mine"] for row in groups.list_gap_rows([found])}
     assert rows["disability"].startswith(f"deaf, {worst['lowest']}: 100 points apart (") and rows.keys() == KINDS
