@@ -151,7 +151,7 @@ def test_the_lowest_validation_cross_entropy_is_best_and_undefined_metrics_are_r
     assert min(losses) == pytest.approx(expected, rel=1e-5)
     assert {width for learning, width in widths if learning} == {12}, "as wide as the longest text may be"
     with pytest.raises(ConfigError, match=r"training\.metric=roc_auc: not defined.*choose accuracy or loss"):
-        make(metric="roc_auc").run()
+        make("other", metric="roc_auc").run()
 
 
 def test_label_smoothing_and_class_weights_change_the_loss(make):
@@ -227,8 +227,9 @@ def test_nonfinite_losses_and_checkpoints_of_another_model_stop_training(make):
     before = copy_weights(job.model)
     check_raises(SentiscopeError, r"no longer finite at step 1 \(epoch 1\): try a smaller training\.lr", job.run)
     assert all(tensor.equal(before[name]) for name, tensor in job.model.state_dict().items())
-    check_raises(Cancelled, None, make(events=StopAfter(2)).run)
-    check_raises(RunDamaged, "does not fit this run", make(model=dataclasses.replace(make.model, layers=1)).run)
+    check_raises(Cancelled, None, make("other", events=StopAfter(2)).run)
+    job = make("other", model=dataclasses.replace(make.model, layers=1))
+    check_raises(RunDamaged, "does not fit this run", job.run)
 
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
