@@ -4,10 +4,15 @@ Streamlit imports the app only when a page is opened, and the visitor would have
 """
 
 import importlib
+import os
+import signal
+import socket
+import sys
 import threading
 
 import uvicorn.config
 from streamlit.web import cli
+from streamlit.web.server.starlette import starlette_server
 
 FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.figures.leaderboard")
 """Modules that the first page needs, without those with caches, which need a running server."""
@@ -18,7 +23,20 @@ def _import_modules() -> None:
         importlib.import_module(name)
 
 
+def _use_listener(number: int) -> None:
+    """Serve on an inherited socket instead of the public port, and end when the process that made it ends."""
+    starlette_server._bind_server_socket = lambda _, address, *rest: (socket.socket(fileno=number), address)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)  # returns when the other end of the pipe is closed
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 if __name__ == "__main__":
+    if sys.argv[1].startswith("--listener="):  # set by dashboard/workers.py
+        _use_listener(int(sys.argv.pop(1).partition("=")[2]))
     uvicorn.config.LOGGING_CONFIG["loggers"]["uvicorn"]["level"] = "WARNING"  # hides its start message
     threading.Thread(target=_import_modules, daemon=True).start()
     cli.main()

@@ -142,6 +142,7 @@ def _write_plain(value: Any) -> str:
     return str(value)
 
 
+MOST_WORKERS = 32
 LOOPBACK = ("localhost", "127.0.0.1")
 EVERYWHERE = ("", "0.0.0.0", "::")  # addresses that mean all addresses of this machine
 
@@ -152,6 +153,7 @@ def dashboard(
     address: str = "127.0.0.1",
     host: Annotated[Sequence[str], CliArgument(metavar="NAME")] = (),
     browser: bool = True,
+    workers: int = 1,
 ) -> int:
     """Open the dashboard of Sentiscope in the browser.
 
@@ -160,15 +162,20 @@ def dashboard(
         address: Address to serve on; 0.0.0.0 lets other machines in.
         host: A further name in links from other machines, e.g. of a proxy.
         browser: Open a browser.
+        workers: Server processes that share the port, for a class; each takes the memory of one server.
     """
     if not 1 <= port <= 65_535:
         raise InputError(f"--port {port}: a whole number from 1 to 65535")
+    if not 1 <= workers <= MOST_WORKERS or (workers > 1 and os.name == "nt"):
+        raise InputError(f"--workers {workers}: a whole number from 1 to {MOST_WORKERS}; only 1 on Windows")
     script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
-    return run_server(build_command(script, port, address, host, browser=browser))
+    return run_server(build_command(script, port, address, host, browser=browser, workers=workers))
 
 
-def build_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
-    """Return the command line that starts the dashboard's server, with allowed host names if others can reach it."""
+def build_command(
+    script: Path, port: int, address: str, names: Sequence[str], *, browser: bool, workers: int = 1
+) -> list[str]:
+    """Return the command line that starts the dashboard's servers, with allowed host names if others can reach it."""
     options = [
         f"--server.port={port}",
         f"--server.address={address}",
@@ -180,7 +187,8 @@ def build_command(script: Path, port: int, address: str, names: Sequence[str], *
     ]
     if names or not _is_loopback(address):
         options += [f"--server.allowedHosts={host}" for host in list_allowed_hosts(address, names)]
-    return [sys.executable, "-m", "dashboard.launcher", "run", str(script), *options]
+    module = ["dashboard.launcher"] if workers == 1 else ["dashboard.workers", str(workers)]
+    return [sys.executable, "-m", *module, "run", str(script), *options]
 
 
 def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
