@@ -1,0 +1,88 @@
+"""Two server processes, one of which is killed while somebody works: nothing typed, coded or uploaded is lost."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from urllib.parse import unquote_plus
+
+import psutil
+import pytest
+from browsing import ROOT, enter, open_page, see, settle, until, visit, wait_for
+from playwright.sync_api import expect
+
+from core.error_analysis.codebook import Codes
+from dashboard.workers import COOKIE
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+TEXT = "The room was not bad at all."
+ROWS = "text,label\n" + "".join(
+    f"The {noun} was {word}.,{word}\n" for noun in ("film", "food") for word in ("good", "bad")
+)
+
+
+@pytest.fixture
+def pool(tmp_path):
+    """The address of two server processes, and a function that kills the one of a browser."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folders = {"SENTISCOPE_RUNS": str(tmp_path / "runs"), "SENTISCOPE_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "dashboard.workers", "2", "run", "dashboard/server.py", f"--server.port={port}"]
+    with open(tmp_path / "log", "w+b") as log:
+        parent = subprocess.Popen(command, cwd=ROOT, env=os.environ | folders, stdout=log, stderr=log)
+
+        def kill(page):
+            """Kill the process of a page's browser."""
+            (index,) = (each["value"] for each in page.context.cookies() if each["name"] == COOKIE)
+            found = psutil.Process(parent.pid).children()
+            at = sorted((int(each.cmdline()[3].partition("=")[2]), each) for each in found)
+            at[int(index)][1].kill()
+
+        try:
+            wait_for(f"http://127.0.0.1:{port}", parent, log)
+            yield f"http://127.0.0.1:{port}", kill
+        finally:
+            parent.send_signal(signal.SIGTERM)
+            parent.wait(30)
+
+
+def test_nobody_loses_a_text_a_code_or_an_upload_when_their_process_is_killed(browser, pool, tmp_path):
+    address, kill = pool
+    codes = Codes(tmp_path / "runs", "built-in")
+    codes.add_code("irony")
+    page, _ = visit(browser, address)
+    open_page(page, f"{address}/sentence?run=starter-vanilla")
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    enter(field, TEXT)
+    settle(page)
+    kill(page)
+    field.fill(f"{TEXT} Never.")  # while nobody answers
+    field.press("Enter")
+    until(lambda: "Never." in unquote_plus(page.url))
+    see(page.locator(".levers table").first)
+    expect(field).to_have_value(f"{TEXT} Never.")
+
+    open_page(page, f"{address}/errors?run=starter-vanilla")
+    page.locator(".reader .list").focus()
+    page.keyboard.press("1")
+    until(lambda: codes.read_annotations().given)
+    kill(page)
+    see(page.locator(".reader .codes button[aria-pressed=true]").first)
+
+    open_page(page, f"{address}/data")
+    file = tmp_path / "mine.csv"
+    file.write_text(ROWS)
+    page.locator("input[type=file]").set_input_files(file)
+    until(lambda: "mine" in page.url)
+    settle(page)
+    kill(page)
+    page.reload()
+    see(page.get_by_text("mine.csv").first)
+
+    open_page(page, f"{address}/performance?run=starter-vanilla")
+    kill(page)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Confusion · CSV", exact=True).click()
+    assert saved.value.path().read_text().count("\n") > 2
