@@ -9,10 +9,14 @@ import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 
 import uvicorn.config
+from streamlit.runtime import memory_uploaded_file_manager
 from streamlit.web import cli
 from streamlit.web.server.starlette import starlette_server
+
+from dashboard.kept_uploads import KeptUploads
 
 FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.figures.leaderboard")
 """Modules that the first page needs, without those with caches, which need a running server."""
@@ -23,8 +27,10 @@ def _import_modules() -> None:
         importlib.import_module(name)
 
 
-def _use_listener(number: int) -> None:
-    """Serve on an inherited socket instead of the public port, and end when the process that made it ends."""
+def _join_pool(number: int, folder: str) -> None:
+    """Serve on an inherited socket instead of the public port, share chosen files, and end with the proxy."""
+    KeptUploads.folder = Path(folder)
+    memory_uploaded_file_manager.MemoryUploadedFileManager = KeptUploads  # type: ignore[misc]
     starlette_server._bind_server_socket = lambda _, address, *rest: (socket.socket(fileno=number), address)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -35,8 +41,9 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1].startswith("--listener="):  # set by dashboard/workers.py
-        _use_listener(int(sys.argv.pop(1).partition("=")[2]))
+    if sys.argv[1] == "pool":  # started by dashboard/workers.py
+        _join_pool(int(sys.argv[2]), sys.argv[3])
+        del sys.argv[1:4]
     uvicorn.config.LOGGING_CONFIG["loggers"]["uvicorn"]["level"] = "WARNING"  # hides its start message
     threading.Thread(target=_import_modules, daemon=True).start()
     cli.main()

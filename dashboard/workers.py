@@ -12,6 +12,7 @@ import secrets
 import signal
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,10 +43,13 @@ class Worker:
     websockets: int = 0
     assigned: int = 0
 
-    async def keep_running(self, arguments: list[str]) -> int:
-        """Run the process and replace it when it ends; return its exit status once it fails to start."""
+    async def keep_running(self, folder: str, arguments: list[str]) -> int:
+        """Run the process and replace it when it ends; return its exit status once it fails to start.
+
+        `folder`: where the processes share files that visitors have chosen.
+        """
         number, failures, first = self.listener.fileno(), 0, self.index == 0
-        command = [sys.executable, "-m", "dashboard.launcher", f"--listener={number}", *arguments]
+        command = [sys.executable, "-m", "dashboard.launcher", "pool", str(number), folder, *arguments]
         while True:
             begun = time.monotonic()
             process = await asyncio.create_subprocess_exec(
@@ -233,7 +237,8 @@ async def _join(client: End, server: End) -> None:
 async def run_workers(public: socket.socket, count: int, arguments: list[str]) -> int:
     """Serve on a socket through so many processes until a signal comes or one cannot start; return the exit status."""
     workers = [Worker(index, socket.create_server(("127.0.0.1", 0), backlog=512)) for index in range(count)]
-    jobs = [asyncio.create_task(worker.keep_running(arguments)) for worker in workers]
+    shared = tempfile.TemporaryDirectory(prefix="sentiscope-")
+    jobs = [asyncio.create_task(worker.keep_running(shared.name, arguments)) for worker in workers]
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, 128 + number)
@@ -242,6 +247,7 @@ async def run_workers(public: socket.socket, count: int, arguments: list[str]) -
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
+        shared.cleanup()
     return done.pop().result()
 
 
