@@ -30,7 +30,6 @@ _CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=(\d{1,3})\s*(?:;|$)"
 _HOP = {b"connection", b"keep-alive", b"expect", b"proxy-connection", b"te", b"trailer"}
 CLOSE = (b"connection", b"close")
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -44,10 +43,7 @@ class Worker:
     assigned: int = 0
 
     async def keep_running(self, folder: str, arguments: list[str]) -> int:
-        """Run the process and replace it when it ends; return its exit status once it fails to start.
-
-        `folder`: where the processes share files that visitors have chosen.
-        """
+        """Run the process, with a folder that all share, and replace it when it ends; return why it cannot start."""
         number, failures, first = self.listener.fileno(), 0, self.index == 0
         command = [sys.executable, "-m", "dashboard.launcher", "pool", str(number), folder, *arguments]
         while True:
@@ -62,7 +58,11 @@ class Worker:
             try:
                 status = await process.wait()
             finally:
-                await _end_process(process)
+                for stop in (process.terminate, process.kill):
+                    if process.returncode is None:
+                        stop()
+                        with contextlib.suppress(TimeoutError):
+                            await asyncio.wait_for(process.wait(), 10)
             failures = failures + 1 if time.monotonic() - begun < EARLY else 0
             if failures == FAILURES:
                 return status
@@ -70,18 +70,10 @@ class Worker:
             first = False
 
 
-async def _end_process(process: asyncio.subprocess.Process) -> None:
-    for stop in (process.terminate, process.kill):
-        if process.returncode is None:
-            stop()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), 10)
-
-
 class End:
     """One end of a proxied connection: its streams, and the state of HTTP on them."""
 
-    def __init__(self, role: Any, streams: Streams) -> None:
+    def __init__(self, role: Any, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
         self.http = h11.Connection(role, max_incomplete_event_size=HEAD)
         self.reader, self.writer = streams
 
@@ -163,10 +155,13 @@ class Proxy:
                 await sending
                 await client.send(h11.InformationalResponse(status_code=101, headers=[*event.headers, *kept]))
                 worker.websockets += 1
+                ways = [asyncio.create_task(_copy_bytes(*pair)) for pair in ((client, server), (server, client))]
                 try:
-                    await _join(client, server)
+                    await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     worker.websockets -= 1
+                    for way in ways:
+                        way.cancel()
                 return False
             if isinstance(event, h11.Response):
                 answered = [pair for pair in event.headers if pair[0] not in _HOP]
@@ -200,60 +195,39 @@ def _make_headers(request: h11.Request, peer: str) -> Headers:
 
 async def _send_body(client: End, server: End) -> None:
     """Send the body of a request; what the process does not take is dropped."""
-    taken = True
+    event = None
     try:
-        while True:
+        while not isinstance(event, h11.EndOfMessage):
             event = await client.read()
-            if taken:
-                try:
-                    await server.send(event)
-                except (OSError, TimeoutError, h11.LocalProtocolError):
-                    taken = False
-            if isinstance(event, h11.EndOfMessage):
-                return
+            with contextlib.suppress(OSError, TimeoutError, h11.LocalProtocolError):
+                await server.send(event)
     except (OSError, TimeoutError, h11.RemoteProtocolError):
         server.writer.close()  # the browser has left
 
 
-async def _join(client: End, server: End) -> None:
-    """Copy bytes both ways until one side closes."""
-
-    async def copy(source: End, target: End) -> None:
-        """Copy bytes one way."""
-        data = source.http.trailing_data[0]
-        with contextlib.suppress(OSError, TimeoutError):
-            while data or (data := await source.reader.read(CHUNK)):
-                await target.write(data)
-                data = b""
-
-    ways = [asyncio.create_task(copy(*pair)) for pair in ((client, server), (server, client))]
-    try:
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for way in ways:
-            way.cancel()
+async def _copy_bytes(source: End, target: End) -> None:
+    data = source.http.trailing_data[0]
+    with contextlib.suppress(OSError, TimeoutError):
+        while data or (data := await source.reader.read(CHUNK)):
+            await target.write(data)
+            data = b""
 
 
 async def run_workers(public: socket.socket, count: int, arguments: list[str]) -> int:
     """Serve on a socket through so many processes until a signal comes or one cannot start; return the exit status."""
     workers = [Worker(index, socket.create_server(("127.0.0.1", 0), backlog=512)) for index in range(count)]
-    shared = tempfile.TemporaryDirectory(prefix="sentiscope-")
-    jobs = [asyncio.create_task(worker.keep_running(shared.name, arguments)) for worker in workers]
-    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    stopped = asyncio.get_running_loop().create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, 128 + number)
-    async with await asyncio.start_server(Proxy(workers).serve, sock=public):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.cancel)
+    with tempfile.TemporaryDirectory(prefix="sentiscope-") as shared:
+        jobs = [asyncio.create_task(worker.keep_running(shared, arguments)) for worker in workers]
+        server = await asyncio.start_server(Proxy(workers).serve, sock=public)
         done, _ = await asyncio.wait([stopped, *jobs], return_when=asyncio.FIRST_COMPLETED)
+        server.close()
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
-        shared.cleanup()
-    return done.pop().result()
-
-
-def _stop(stopped: asyncio.Future[int], status: int) -> None:
-    if not stopped.done():
-        stopped.set_result(status)
+    return next((each.result() for each in done if not each.cancelled()), 128 + signal.SIGTERM)
 
 
 def main(count: int, arguments: list[str]) -> int:
@@ -261,9 +235,9 @@ def main(count: int, arguments: list[str]) -> int:
     options = dict(each.split("=", 1) for each in arguments if each.startswith("--server.") and "=" in each)
     address, port = options.get("--server.address", "127.0.0.1"), int(options.get("--server.port", 8501))
     os.environ.setdefault("STREAMLIT_SERVER_COOKIE_SECRET", secrets.token_hex(32))
-    family, both = (socket.AF_INET6, True) if ":" in address else (socket.AF_INET, False)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        public = socket.create_server((address, port), family=family, backlog=512, dualstack_ipv6=both)
+        public = socket.create_server((address, port), family=family, backlog=512, dualstack_ipv6=":" in address)
     except OSError as error:
         sys.exit(f"Port {port} is not available: {error.strerror}")
     return asyncio.run(run_workers(public, count, arguments))

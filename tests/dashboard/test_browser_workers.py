@@ -10,7 +10,7 @@ from urllib.parse import unquote_plus
 
 import psutil
 import pytest
-from browsing import ROOT, enter, open_page, see, settle, until, visit, wait_for
+from browsing import ROOT, enter, open_export, open_page, see, settle, until, visit, wait_for
 from playwright.sync_api import expect
 
 from core.error_analysis.codebook import Codes
@@ -95,6 +95,7 @@ def test_nobody_loses_a_text_a_code_or_an_upload_when_their_process_is_killed(br
 
     open_page(page, f"{address}/performance?run=starter-vanilla")
     reconnect(page, kill)
+    open_export(page)
     with page.expect_download() as saved:
         page.get_by_role("button", name="Confusion · CSV", exact=True).click()
     assert saved.value.path().read_text().count("\n") > 2

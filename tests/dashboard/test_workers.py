@@ -9,16 +9,19 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from http.cookies import SimpleCookie
 
 import psutil
 import pytest
 from browsing import ROOT
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from waiting import until
 
 from core.api.machine import build_command, dashboard
 from core.exceptions import InputError
 from dashboard import workers
+from dashboard.pool_member import KeptUploads
 from dashboard.workers import COOKIE, HEAD, Proxy, Worker
 
 UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -199,3 +202,17 @@ def test_process_that_cannot_start_ends_the_command():
     begun = time.monotonic()
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert ended.returncode and "no-such-file.py" in ended.stderr and time.monotonic() - begun < 60
+
+
+def test_chosen_files_outlive_a_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(KeptUploads, "folder", tmp_path)
+    first, second = KeptUploads("/up"), KeptUploads("/up")
+    one, other = (UploadedFileRec(str(uuid.uuid4()), "ä.csv", "text/csv", b"a\nb\n") for _ in range(2))
+    for each in (one, other, UploadedFileRec("../x", "x", "", b"")):
+        first.add_file("old", each)
+    assert second.get_files("new", [one.file_id, "../x", str(uuid.uuid4())]) == [one]
+    second.remove_file("new", other.file_id)  # another session's
+    assert len(list(tmp_path.iterdir())) == 2
+    second.remove_session_files("new")
+    assert [each.name for each in tmp_path.iterdir()] == [other.file_id]
+    assert not list(tmp_path.parent.glob("x"))

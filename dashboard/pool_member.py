@@ -1,13 +1,19 @@
-"""Files that visitors have chosen, also on disk, so that they outlive a server process of several."""
+"""One of several server processes: its socket, and the files that visitors have chosen, which outlive it on disk."""
 
 import contextlib
 import json
+import os
 import re
+import signal
+import socket
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from streamlit.runtime import memory_uploaded_file_manager
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.web.server.starlette import starlette_server
 
 _ID = re.compile("[0-9a-f-]{36}")
 
@@ -24,8 +30,9 @@ class KeptUploads(MemoryUploadedFileManager):
         """Store a chosen file in memory and on disk."""
         if _ID.fullmatch(file.file_id):
             head = json.dumps([file.name, file.type]).encode()
-            (self.folder / file.file_id).write_bytes(head + b"\n" + file.data)
-        super().add_file(session_id, file)
+            with contextlib.suppress(OSError):  # a full disk
+                (self.folder / file.file_id).write_bytes(head + b"\n" + file.data)
+            super().add_file(session_id, file)
 
     def get_files(self, session_id: str, file_ids: Sequence[str]) -> list[UploadedFileRec]:
         """Return chosen files by their IDs; those of a process that has died come from disk."""
@@ -38,8 +45,8 @@ class KeptUploads(MemoryUploadedFileManager):
         return super().get_files(session_id, file_ids)
 
     def remove_file(self, session_id: str, file_id: str) -> None:
-        """Delete a chosen file."""
-        if _ID.fullmatch(file_id) and super().get_files(session_id, [file_id]):
+        """Delete a chosen file of a session."""
+        if file_id in self.file_storage.get(session_id, ()):
             (self.folder / file_id).unlink(missing_ok=True)
         super().remove_file(session_id, file_id)
 
@@ -48,3 +55,16 @@ class KeptUploads(MemoryUploadedFileManager):
         for file_id in list(self.file_storage.get(session_id, ())):
             self.remove_file(session_id, file_id)
         super().remove_session_files(session_id)
+
+
+def join_pool(number: int, folder: str) -> None:
+    """Serve on an inherited socket instead of the public port, share chosen files, and end with the proxy."""
+    KeptUploads.folder = Path(folder)
+    memory_uploaded_file_manager.MemoryUploadedFileManager = KeptUploads  # type: ignore[misc]
+    starlette_server._bind_server_socket = lambda _, address, *rest: (socket.socket(fileno=number), address)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)  # returns when the other end of the pipe is closed
+    os.kill(os.getpid(), signal.SIGTERM)
