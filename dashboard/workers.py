@@ -24,8 +24,7 @@ COOKIE = "sentiscope-worker"  # cookie with the index of a browser's process
 PATIENCE = 60.0  # seconds for a request's head, and without progress in either direction
 CONNECTIONS = 2_000  # connections at once, at most
 CHUNK = HEAD = 2**16  # bytes read at once, and bytes of a request's head, at most
-EARLY = 10.0  # seconds of life below which a process failed to start …
-FAILURES = 3  # … and how many in a row end the server
+EARLY = 10.0  # seconds; processes that fail sooner cannot start
 _CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=(\d{1,3})\s*(?:;|$)")
 _HOP = {b"connection", b"keep-alive", b"expect", b"proxy-connection", b"te", b"trailer"}
 CLOSE = (b"connection", b"close")
@@ -44,10 +43,9 @@ class Worker:
 
     async def keep_running(self, folder: str, arguments: list[str]) -> int:
         """Run the process, with a folder that all share, and replace it when it ends; return why it cannot start."""
-        number, failures, first = self.listener.fileno(), 0, self.index == 0
+        number, first, begun = self.listener.fileno(), self.index == 0, time.monotonic()
         command = [sys.executable, "-m", "dashboard.launcher", "pool", str(number), folder, *arguments]
         while True:
-            begun = time.monotonic()
             process = await asyncio.create_subprocess_exec(
                 *command if first else [*command, "--server.headless=true"],  # one process opens the browser …
                 stdout=None if first else asyncio.subprocess.DEVNULL,  # … and prints the links
@@ -63,11 +61,11 @@ class Worker:
                         stop()
                         with contextlib.suppress(TimeoutError):
                             await asyncio.wait_for(process.wait(), 10)
-            failures = failures + 1 if time.monotonic() - begun < EARLY else 0
-            if failures == FAILURES:
+            if status > 0 and time.monotonic() - begun < EARLY:
                 return status
             sys.stderr.write(f"Server process {self.index + 1} has ended ({status}); starting a new one\n")
             first = False
+            await asyncio.sleep(1)
 
 
 class End:

@@ -218,7 +218,7 @@ async def attend(address: str, page: str, number: int, until: float, heard: dict
                 heard[page].append(seconds)
                 heard["all"].append(seconds)
     except Exception as error:  # counted, whatever it is
-        heard["errors"].append(0)
+        heard["failures"].append(0)
         print(f"    {page}: {type(error).__name__} {error}", flush=True)
 
 
@@ -246,7 +246,7 @@ def print_class(name: str, heard: dict[str, list[float]], base: dict[str, list[f
             late, other = (np.percentile(each, [50, 95]) for each in (heard[page], base["all"]))
             print(f"{name:<10} {page:<12} n {len(heard[page]):<5} p50 {late[0]:.2f} s × {late[0] / other[0]:.2f}   "
                   f"p95 {late[1]:.2f} s × {late[1] / other[1]:.2f}")  # fmt: skip
-    print(f"{name:<10} errors {len(heard['errors'])}, CPU {heard['CPU'][0]:.3f} s an answer, first page "
+    print(f"{name:<10} errors {len(heard['failures'])}, CPU {heard['CPU'][0]:.3f} s an answer, first page "
           f"{statistics.median(heard['first'] or [0]):.1f} s, MB {[round(each) for each in heard['MB']]}, "
           f"load {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
 

@@ -74,7 +74,7 @@ OPTIONS = {
     "lexicons": "--lexicon",
     "theory": "--again",
     "reading": "--read-as",
-    "the server": "--address --host --port --browser",
+    "the server": "--address --host --port --browser --workers",
 }
 """By topic."""
 
