@@ -57,6 +57,11 @@ def show_link_problem(page: str, home: bool, record: RunRecord | None) -> None:
         show_finding(f"There is no split “{refused:.60}” of this run", f"The split {place[2]} is shown instead.")
 
 
+@st.fragment(run_every=86_400.0)
+def rerun_on_reconnect() -> None:
+    """Draw nothing: a browser runs a page with a timer again when it reconnects, also to a new server process."""
+
+
 def _make_page(name: str, address: str, visibility: Literal["visible", "hidden"], *, default: bool = False) -> st.Page:
     title, icon = PAGES[name].title, f":material/{PAGES[name].icon}:"
     file = f"screens/{name}.py"
@@ -90,6 +95,7 @@ try:
         pick_run()
         show_talk_buttons()
         follow_theme()
+        rerun_on_reconnect()
     state.set_value(state.HERE, page)
     state.set_value(state.ADDRESS, shown.url_path)
     record = get_chosen_run()

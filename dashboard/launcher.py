@@ -4,6 +4,7 @@ Streamlit imports the app only when a page is opened, and the visitor would have
 """
 
 import importlib
+import sys
 import threading
 
 import uvicorn.config
@@ -19,6 +20,9 @@ def _import_modules() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "pool":  # started by dashboard/workers.py
+        importlib.import_module("dashboard.pool_member").join_pool(int(sys.argv[2]), sys.argv[3])
+        del sys.argv[1:4]
     uvicorn.config.LOGGING_CONFIG["loggers"]["uvicorn"]["level"] = "WARNING"  # hides its start message
     threading.Thread(target=_import_modules, daemon=True).start()
     cli.main()

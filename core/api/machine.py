@@ -144,6 +144,7 @@ def _write_plain(value: Any) -> str:
     return str(value)
 
 
+MOST_WORKERS = 32
 LOOPBACK = ("localhost", "127.0.0.1")
 EVERYWHERE = ("", "0.0.0.0", "::")  # addresses that mean all addresses of this machine
 
@@ -154,6 +155,7 @@ def dashboard(
     address: str = "127.0.0.1",
     host: Annotated[Sequence[str], CliArgument(metavar="NAME")] = (),
     browser: bool = True,
+    workers: int = 1,
     classroom: bool = False,
     read_only: bool = False,
 ) -> int:
@@ -164,6 +166,7 @@ def dashboard(
         address: Address to serve on; 0.0.0.0 lets other machines in.
         host: A further name in links from other machines, e.g. of a proxy.
         browser: Open a browser.
+        workers: Server processes that share the port, for a class; each takes the memory of one server.
         classroom: Runs belong to who started them, and a page Class shows the teacher people and jobs; the key that
             makes somebody the teacher is printed (SENTISCOPE_CLASSROOM sets it).
         read_only: With `classroom`: only the teacher starts, uploads or changes anything, until the page Class is set
@@ -171,6 +174,8 @@ def dashboard(
     """
     if not 1 <= port <= 65_535:
         raise InputError(f"--port {port}: a whole number from 1 to 65535")
+    if not 1 <= workers <= MOST_WORKERS or (workers > 1 and os.name == "nt"):
+        raise InputError(f"--workers {workers}: a whole number from 1 to {MOST_WORKERS}; only 1 on Windows")
     if read_only and not classroom:
         raise InputError("--read-only is a rule of a class: add --classroom")
     key = os.environ.get(KEY, "") or "-".join(secrets.token_hex(2) for _ in range(4)) if classroom else ""
@@ -179,11 +184,13 @@ def dashboard(
         Classroom(RunStore().folder, key).set_read_only(read_only)
         say(key, head="Teacher's key, for the page Class: ")
     script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
-    return run_server(build_command(script, port, address, host, browser=browser))
+    return run_server(build_command(script, port, address, host, browser=browser, workers=workers))
 
 
-def build_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
-    """Return the command line that starts the dashboard's server, with allowed host names if others can reach it."""
+def build_command(
+    script: Path, port: int, address: str, names: Sequence[str], *, browser: bool, workers: int = 1
+) -> list[str]:
+    """Return the command line that starts the dashboard's servers, with allowed host names if others can reach it."""
     options = [
         f"--server.port={port}",
         f"--server.address={address}",
@@ -195,7 +202,8 @@ def build_command(script: Path, port: int, address: str, names: Sequence[str], *
     ]
     if names or not _is_loopback(address):
         options += [f"--server.allowedHosts={host}" for host in list_allowed_hosts(address, names)]
-    return [sys.executable, "-m", "dashboard.launcher", "run", str(script), *options]
+    module = ["dashboard.launcher"] if workers == 1 else ["dashboard.workers", str(workers)]
+    return [sys.executable, "-m", *module, "run", str(script), *options]
 
 
 def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:

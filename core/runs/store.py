@@ -48,6 +48,11 @@ def get_starters_dir() -> Path:
     """Return the folder of the starter runs: SENTISCOPE_STARTERS if set, else the one that comes with Sentiscope."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
+    return _find_installed_starters()
+
+
+@functools.cache
+def _find_installed_starters() -> Path:
     package = Path(core.__file__).resolve().parent
     installed = package / "starters"
     return installed if installed.is_dir() else package.parent / "trained"
@@ -55,12 +60,17 @@ def get_starters_dir() -> Path:
 
 def list_starters() -> list[Path]:
     """List the directories of all starter runs, which come with Sentiscope, by name."""
-    return sorted(path for path in get_starters_dir().glob(f"{STARTER}*") if path.is_dir())
+    folder = get_starters_dir()
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        there = sorted(each.name for each in entries if each.name.startswith(STARTER) and each.is_dir())
+        return [folder / name for name in there]
+    return []
 
 
 def is_starter(path: Path) -> bool:
     """Return whether a path is the directory of a starter run, which comes with Sentiscope."""
-    return path.name.startswith(STARTER) and path.parent.resolve() == get_starters_dir().resolve()
+    folder = get_starters_dir()
+    return path.name.startswith(STARTER) and (path.parent == folder or path.parent.resolve() == folder.resolve())
 
 
 def refuse_reserved(name: str) -> None:

@@ -74,7 +74,7 @@ OPTIONS = {
     "lexicons": "--lexicon",
     "theory": "--again",
     "reading": "--read-as",
-    "the server": "--address --host --port --browser --classroom --read-only",
+    "the server": "--address --host --port --browser --workers --classroom --read-only",
 }
 """By topic."""
 
