@@ -48,12 +48,12 @@ def get_starters_dir() -> Path:
     """Return the folder of the starter runs: SENTISCOPE_STARTERS if set, else the one that comes with Sentiscope."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
-    return _find_installed_starters()
+    return _find_installed_starters(core.__file__)
 
 
 @functools.cache
-def _find_installed_starters() -> Path:
-    package = Path(core.__file__).resolve().parent
+def _find_installed_starters(file: str) -> Path:
+    package = Path(file).resolve().parent
     installed = package / "starters"
     return installed if installed.is_dir() else package.parent / "trained"
 

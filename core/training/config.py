@@ -102,8 +102,8 @@ class TrainingConfig:
         "one class, one behind the other, up to text.max_length: a model that has only short texts to learn from then "
         "reads long ones. 0: none; try 0.02.", within=(0, 1))
     passages: int = setting(0, "tokens of a passage",
-        help="A model of sentences reads long texts worse than TF-IDF. So many tokens are read at once, in training "
-        "and after it, and their logits averaged with learned weights; 0: texts are read whole; try 64. Set "
+        help="Without it, a model of sentences reads long texts worse than TF-IDF. So many tokens are read at once, in "
+        "training and after it, and their logits averaged with learned weights; 0: texts are read whole; try 64. Set "
         "text.max_length too, which is 256 at most by itself.", within=(0, 16_384))
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))
     class_weights: Literal["none", "balanced"] = setting("none",

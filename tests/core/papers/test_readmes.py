@@ -69,9 +69,9 @@ def write_public_sets() -> str:
 def write_counts() -> str:
     """Count the sets on which the bold model of the table differs significantly (arrows) from TF-IDF."""
     marks = re.findall(r"\*\*[^*|]+\*\* ?([↑↓]?)", read_block(*LONG))
-    numbers = "no one two three four five six seven eight nine".split()
+    numbers = "none one two three four five six seven eight nine".split()
     more, less, sets = (numbers[each] for each in (marks.count("↑"), marks.count("↓"), len(marks)))
-    said = f"significantly better than TF-IDF on {more} and\nworse on {less} ([table](tests/benchmarks/README.md))."
+    said = f"significantly better than TF-IDF on {more},\nand worse on {less} ([table](tests/benchmarks/README.md))."
     return f"On {sets} public sets the small model chosen on validation is {said}"
 
 
