@@ -20,7 +20,7 @@ from core.config import RunConfig
 from core.data.uploads import FILES
 from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
 from core.recipes import NO_RECIPE, AppliedRecipe
-from core.runs import background_jobs, queue, sweep
+from core.runs import background_jobs, engines, queue, sweep
 from core.runs.configuration import find_teacher
 from core.runs.cost_estimate import estimate_cost
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RECORD, RunRecord
@@ -28,6 +28,7 @@ from core.runs.store import RunStore, describe_process, explain_resume, get_own_
 
 STUCK_SECONDS = 60.0  # time after which a process that ignores a request to stop may be killed
 DYING_SECONDS = 5.0  # waiting time for a run's lock, which a killed process may hold for a moment
+STOPPING_SECONDS = 30.0  # the same for a job of Slurm or Ray
 
 
 def submit(
@@ -46,6 +47,7 @@ def start(store: RunStore, run: str) -> RunRecord:
     folder = store.get_writable_path(run)
     if unbound := store.read(run).foreign_reason:
         raise InputError(unbound)
+    engine = engines.find_engine()
     # The new process waits for this lock, so that its ID is in the record before it writes the record itself.
     with queue.lock_run(folder, DYING_SECONDS):
         record = store.read(run)
@@ -55,6 +57,9 @@ def start(store: RunStore, run: str) -> RunRecord:
             (folder / CANCEL).unlink(missing_ok=True)
             if not (folder / CHECKPOINT).is_dir():  # training starts again, without its old history
                 (folder / HISTORY).unlink(missing_ok=True)
+            if engine:
+                who = engines.submit(engine, build_command(run), store.folder, folder / LOG)
+                return store.update(run, status="queued", reason="", process=who)
             place = queue.reserve_ticket(store.folder, run, record.created)
             with (folder / LOG).open("ab") as log, place as handles:
                 waiting = (build_command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL)
@@ -79,21 +84,27 @@ def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False
     with convert_os_errors(path):
         if not path.is_file() or path.read_text() != words:  # a repeated request keeps its time
             path.write_text(words)
-    return _end_process(store, record) if stuck else record
+    # A job that waits in Slurm or Ray would notice the request only when it begins.
+    waits = record.status == "queued" and record.process is not None and bool(record.process.job)
+    return _end_process(store, record) if stuck or waits else record
 
 
 def is_stuck(store: RunStore, record: RunRecord) -> bool:
-    """Return whether a run's process on this machine has ignored a request to stop for too long."""
+    """Return whether a run's process, which can be ended from here, has ignored a request to stop for too long."""
     with contextlib.suppress(OSError):
         asked = (store.get_path(record.run) / CANCEL).stat().st_mtime
-        here = record.process is not None and record.process.host == get_own_process().host
-        return here and time.time() - asked > STUCK_SECONDS
+        who = record.process
+        within_reach = who is not None and (bool(who.job) or who.host == get_own_process().host)
+        return within_reach and time.time() - asked > STUCK_SECONDS
     return False
 
 
 def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
-    """End the process of a run that ignores a request to stop, and record the run as cancelled."""
-    if record.process is not None and is_alive(record.process):
+    """End the process of a run that ignores a request to stop or waits elsewhere, and record the run as cancelled."""
+    job = record.process.job if record.process is not None else ""
+    if record.process is not None and job:
+        engines.stop(record.process)
+    elif record.process is not None and is_alive(record.process):
         try:
             psutil.Process(record.process.pid).kill()
         except psutil.NoSuchProcess:
@@ -102,10 +113,11 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
             whose = f"its process {record.process.pid} is another user's: ask them to end it"
             raise InputError(f"run '{record.run}' does not stop, and {whose}") from None
     folder = store.get_path(record.run)
-    with queue.lock_run(folder, DYING_SECONDS):
-        if store.read(record.run).status == "done":
+    with queue.lock_run(folder, STOPPING_SECONDS if job else DYING_SECONDS):
+        if store.read(record.run).status in ("done", "cancelled"):
             return store.read(record.run)
-        reason = f"cancelled; it did not answer and was ended; {clear_stop_request(folder, record.run)}"
+        ended = "" if record.status == "queued" and job else "it did not answer and was ended; "
+        reason = f"cancelled; {ended}{clear_stop_request(folder, record.run)}"
         return store.update(record.run, status="cancelled", reason=reason, process=None)
 
 
