@@ -77,8 +77,8 @@ def predict(  # noqa: PLR0913 - each is an option that a person types by name
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
     if shards or only:
-        request = runs.prediction_shards.make_request(run, file, to, shards, settings, passage, edit)
-        return runs.prediction_shards.predict_shards(request, only, on_progress, store)
+        asked = {"run": run, "--data": file, "--to": to, "--shards": shards, "--passage": passage, "--edit": edit}
+        return runs.prediction_shards.predict_shards({**asked, "--set": settings or {}}, only, on_progress, store)
     if pair is not None and len(texts) != 1:
         raise InputError("--pair is the second text of a single text; for a file, name its column with data.pair")
     if passage:

@@ -6,7 +6,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,7 +36,7 @@ POLL_SECONDS = 1.0
 
 
 class ShardPlan(msgspec.Struct):
-    """The rows of a file that is predicted in shards: text columns, notes, and the number of rows of each batch."""
+    """What is predicted in shards: a key of all inputs, text columns, notes, and the number of rows of each batch."""
 
     key: str
     text: str
@@ -46,30 +46,10 @@ class ShardPlan(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class ShardRequest:
-    """The arguments of a prediction in shards."""
-
-    run: str
-    file: Path
-    to: Path
-    shards: int
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    passage: int = 0
-    edit: str = ""
-
-    def to_words(self) -> tuple[str, ...]:
-        """Return the arguments of the command that predicts the shards."""
-        words = ["predict", self.run, "--data", str(self.file), "--to", str(self.to), "--shards", str(self.shards)]
-        words += [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]
-        words += ["--passage", str(self.passage)] if self.passage else []
-        return *words, *(("--edit", self.edit) if self.edit else ())
-
-
-@dataclass(frozen=True)
 class Shard(Analysis[dict[str, Any]]):
-    """A part of the rows of a file, predicted by a job."""
+    """A part of the rows of a file, predicted by a job; `asked` are the arguments of the whole prediction."""
 
-    request: ShardRequest
+    asked: Mapping[str, Any]
     plan: ShardPlan
     number: int
     name: ClassVar[str] = "predict"
@@ -78,13 +58,17 @@ class Shard(Analysis[dict[str, Any]]):
     @property
     def words(self) -> tuple[str, ...]:
         """Return the arguments of the command that predicts this shard alone."""
-        return *self.request.to_words(), "--only", str(self.number)
+        given = {**self.asked, "--only": self.number}
+        settings = [f"{name}={value}" for name, value in given.pop("--set").items()]
+        options = [(name, str(value)) for name, value in given.items() if value and name != "run"]
+        pairs = [*options, *(("--set", each) for each in settings)]
+        return "predict", self.asked["run"], *(word for pair in pairs for word in pair)
 
     @property
     def target(self) -> Path:
         """Return the path of the file with the predictions of this shard."""
-        suffix = self.request.file.suffix.lower()
-        return self.request.to / f"{self.stem}{suffix if suffix in WAYS else '.csv'}"
+        suffix = self.asked["--data"].suffix.lower()
+        return self.folder.parent / f"{self.stem}{suffix if suffix in WAYS else '.csv'}"
 
     def is_done(self) -> bool:
         """Return whether the file of this shard is complete; a result without its file is deleted."""
@@ -96,104 +80,95 @@ class Shard(Analysis[dict[str, Any]]):
         """Predict the rows of this shard, a batch at a time, and write them to its file, which appears complete."""
         from core.runs.load import load_run
 
-        loaded = load_run(self.store, self.request.run)
-        loaded = loaded.edit_all(self.request.edit) if self.request.edit else loaded
-        each = len(self.plan.batches)
-        first, end = (each * place // self.request.shards for place in (self.number - 1, self.number))
+        loaded, edit, shards = load_run(self.store, self.asked["run"]), self.asked["--edit"], self.asked["--shards"]
+        loaded = loaded.edit_all(edit) if edit else loaded
+        first, end = (len(self.plan.batches) * place // shards for place in (self.number - 1, self.number))
         with pa.OSFile(str(self.folder / ROWS), "rb") as source, pa.ipc.open_file(source) as kept:
             batches = (kept.get_batch(place) for place in range(first, end))
-            count = sum(self.plan.batches[first:end])
-            rows = ReadRows(self.plan.text, count, kept.schema, batches, self.plan.second)
-            write_predictions(loaded, rows, self.target, self.request.passage, tell)
-        return {"rows": count, "file": self.target.name}
+            rows = sum(self.plan.batches[first:end])
+            read = ReadRows(self.plan.text, rows, kept.schema, batches, self.plan.second)
+            write_predictions(loaded, read, self.target, self.asked["--passage"], tell)
+        return {"rows": rows}
 
 
-def make_request(
-    run: str,
-    file: Path | None,
-    to: Path | None,
-    shards: int,
-    settings: Mapping[str, Any] | None,
-    passage: int,
-    edit: str,
-) -> ShardRequest:
-    """Return the request of a prediction in shards; InputError: no file, no folder or too many shards."""
-    if file is None or to is None or to.is_file():
-        raise InputError("--shards needs --data, the file to predict, and --to, a folder for the predictions")
-    if not 1 <= shards <= MOST:
-        raise InputError(f"--shards {shards}: 1 to {MOST}")
-    if file.suffix.lower() not in STREAMED:
-        raise InputError(f"--shards reads {', '.join(STREAMED)} files, row by row; convert {file.name} first")
-    paths = (resolve_path(str(file)).absolute(), to.expanduser().absolute())
-    return ShardRequest(run, *paths, shards, settings or {}, passage, edit)
-
-
-def predict_shards(request: ShardRequest, only: int, on_progress: Tell | None, store: RunStore) -> dict[str, Any]:
+def predict_shards(asked: Mapping[str, Any], only: int, on_progress: Tell | None, store: RunStore) -> dict[str, Any]:
     """Predict the shards of a file that are not done, as jobs, and wait for them; `only`: one of them, here.
 
-    InputError: the folder has shards of another run, file or setting. SentiscopeError: a job failed.
+    `asked`: `run` and the options by name. InputError: the folder has shards of another run, file or setting, or the
+    file is not read row by row. SentiscopeError: a job failed.
     """
-    record, tell = store.read(request.run), on_progress or (lambda what, share: None)
-    if request.passage:
+    file, to, shards, tell = (
+        asked["--data"],
+        asked["--to"],
+        asked["--shards"],
+        on_progress or (lambda what, share: None),
+    )
+    record = store.read(asked["run"])
+    if file is None or to is None or to.is_file():
+        raise InputError("--shards needs --data, the file to predict, and --to, a folder for the predictions")
+    if not 1 <= shards <= MOST or only > shards:
+        raise InputError(f"--shards {shards}: 1 to {MOST}; --only is one of their numbers, from 1")
+    if file.suffix.lower() not in STREAMED:
+        raise InputError(f"--shards reads {', '.join(STREAMED)} files, row by row; convert {file.name} first")
+    if asked["--passage"]:
         refuse_passages(record)
-    if only > request.shards:
-        raise InputError(f"--only {only}: 1 to {request.shards}, the number of --shards")
-    folder, files = request.to / FOLDER, (store.get_path(request.run) / WEIGHTS, request.file)
-    asked = (request.run, request.shards, dict(request.settings), request.passage, request.edit)
-    key = hash_value({"asked": asked, "files": [get_file_version(each) for each in files]})
+    file, to = resolve_path(str(file)).absolute(), to.expanduser().absolute()
+    asked, folder = {**asked, "--data": file, "--to": to}, to / FOLDER
+    versions = [get_file_version(each) for each in (store.get_path(record.run) / WEIGHTS, file)]
+    key = hash_value(
+        {name: value for name, value in asked.items() if name not in ("--data", "--to")} | {"of": versions}
+    )
     plan = try_call(FileNotFoundError, None, json_store.read, folder / PLAN, ShardPlan)
     if plan is not None and plan.key != key:
-        raise InputError(f"--to {request.to}: it has shards of another run, file or setting; choose another folder")
-    plan = plan or _store_rows(request, folder, key, store, tell)
-    parts = range(1, request.shards + 1)
-    stems = [f"part-{number:04}-of-{request.shards:04}" for number in parts]
-    shards = [Shard(folder, stem, store, request, plan, n) for n, stem in zip(parts, stems, strict=True)]
-    if not all(each.is_done() for each in shards) and not (folder / ROWS).is_file():
-        _store_rows(request, folder, key, store, tell)
-    if only:
-        if not shards[only - 1].is_done():
-            shards[only - 1].compute(tell)
-    else:
-        _run_jobs(shards, tell)
+        raise InputError(f"--to {to}: it has shards of another run, file or setting; choose another folder")
+    numbers = range(1, shards + 1)
+    plan = plan or _store_rows(asked, folder, key, store, tell)
+    parts = [Shard(folder, f"part-{n:04}-of-{shards:04}", store, asked, plan, n) for n in numbers]
+    if not all(each.is_done() for each in parts) and not (folder / ROWS).is_file():
+        _store_rows(asked, folder, key, store, tell)
+    if not only:
+        _run_jobs(parts, tell)
         (folder / ROWS).unlink(missing_ok=True)
-    known = {"run": request.run, "task": record.task, "edit": request.edit, "text": plan.text}
+    elif not parts[only - 1].is_done():
+        parts[only - 1].compute(tell)
+    known = {"run": record.run, "task": record.task, "edit": asked["--edit"], "text": plan.text}
     known |= {"notes": list(plan.notes)} if plan.notes else {}
-    return known | {"rows": sum(plan.batches), "to": str(request.to), "files": [each.target.name for each in shards]}
+    return known | {"rows": sum(plan.batches), "to": str(to), "files": [each.target.name for each in parts]}
 
 
-def _store_rows(request: ShardRequest, folder: Path, key: str, store: RunStore, tell: Tell) -> ShardPlan:
+def _store_rows(asked: Mapping[str, Any], folder: Path, key: str, store: RunStore, tell: Tell) -> ShardPlan:
     """Read the rows of the file once, in the sandbox, and store them for all shards."""
     tell("reading", None)
     make_folder(folder)
-    sizes = []
-    with open_rows(store.read(request.run), request.file, request.settings) as rows:
-        with replace_file(folder / ROWS) as path, pa.OSFile(str(path), "wb") as sink:
-            with pa.ipc.new_file(sink, rows.schema) as writer:
-                for batch in rows.batches:
-                    writer.write_batch(batch)
-                    sizes.append(batch.num_rows)
-        plan = ShardPlan(key, rows.text, rows.second, rows.notes, sizes)
+    with (
+        open_rows(store.read(asked["run"]), asked["--data"], asked["--set"]) as rows,
+        replace_file(folder / ROWS) as path,
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_file(sink, rows.schema) as writer,
+    ):
+        plan = ShardPlan(key, rows.text, rows.second, rows.notes, [])
+        for batch in rows.batches:
+            writer.write_batch(batch)
+            plan.batches.append(batch.num_rows)
     write_bytes(folder / PLAN, msgspec.json.encode(plan))
     return plan
 
 
 def _run_jobs(shards: Sequence[Shard], tell: Tell) -> None:
     begun = set[int]()
-    while not all(done := [each.is_done() for each in shards]):
-        left = [each for each, ended in zip(shards, done, strict=True) if not ended]
-        jobs = {each.number: read_job(each) for each in left}
-        running = [job for job in jobs.values() if job.status == "running"]
+    while left := [each for each in shards if not each.is_done()]:
+        running = [job for job in map(read_job, left) if job.status == "running"]
         try:
             for each in left:
-                if jobs[each.number].status != "running" and each.number not in begun:
+                if each.number not in begun and read_job(each).status != "running":
                     each.start()
                     begun.add(each.number)
                     running.append(read_job(each))
         except InputError:  # the queue is full
             if not running:
                 raise
-        if not running and (lost := next((each for each in left if not each.is_done()), None)):
-            why = f"{read_job(lost).what}; the same command continues"
-            raise SentiscopeError(f"shard {lost.number} of {len(shards)} was not predicted: {why}")
-        tell("predicting", (sum(done) + sum(job.share or 0.0 for job in running)) / len(shards))
+        if not running and not left[0].is_done():
+            why = f"{read_job(left[0]).what}; the same command continues"
+            raise SentiscopeError(f"shard {left[0].number} of {len(shards)} was not predicted: {why}")
+        tell("predicting", (len(shards) - len(left) + sum(job.share or 0.0 for job in running)) / len(shards))
         time.sleep(POLL_SECONDS)

@@ -61,8 +61,9 @@ class Process:
 
     @property
     def title(self) -> str:
-        """Return the number of a process, or its job and machine, such as `ray:ID on node-3`."""
-        return " on ".join(filter(None, (self.job, self.host))) if self.job else f"number {self.pid}"
+        """Return the number of a process, or its job and machine, such as `ray job ID on node-3`."""
+        job = self.job.replace(":", " job ", 1)
+        return " on ".join(filter(None, (job, self.host))) if job else f"number {self.pid}"
 
     def to_tree(self) -> dict[str, Any]:
         """Return the process as plain data, without the job if there is none."""

@@ -272,6 +272,13 @@ def is_alive(process: Process | None) -> bool:
         return True
 
 
+def describe_place(process: Process | None) -> str:
+    """Return the job and machine of a process, such as `slurm job 12 on node-3`; empty for this machine's own queue."""
+    if process is None or process.job:
+        return process.title if process else ""
+    return "" if process.host == socket.gethostname() else f"on {process.host}"
+
+
 def explain_resume(run: str) -> str:
     """Return a hint with the command that resumes a run."""
     return f"`sentiscope train --resume {run}` continues it"

@@ -28,6 +28,7 @@ from core.runs.store import RunStore, describe_process, explain_resume, get_own_
 
 STUCK_SECONDS = 60.0  # time after which a process that ignores a request to stop may be killed
 DYING_SECONDS = 5.0  # waiting time for a run's lock, which a killed process may hold for a moment
+POLL_SECONDS = 1.0
 STOPPING_SECONDS = 30.0  # the same for a job of Slurm or Ray
 
 
@@ -36,6 +37,7 @@ def submit(
 ) -> RunRecord:
     """Create a run and start its process, which waits for a slot; InputError, and nothing created: it cannot run."""
     queue.check_room(store.folder)
+    engines.find_engine()
     find_teacher(config, store)
     estimate_cost(config, store.list())
     return start(store, store.create(config, preset, name, recipe=recipe).run)
@@ -223,6 +225,21 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
             return store.update(run, status="cancelled", reason=reason, process=None)
         except Exception as error:
             raise _record_failure(store, run, error) from error
+
+
+def follow(store: RunStore, run: str, on_event: OnEvent | None = None) -> RunRecord:
+    """Wait for the end of a run that another process trains; Ctrl-C cancels it. SentiscopeError: it failed."""
+    told, asked = "", False
+    with handle_stop_signals() as signalled:
+        while (record := store.read(run)).status in ("queued", "running"):
+            if on_event and record.status != told:
+                on_event({"kind": (told := record.status), "run": run})
+            if signalled.is_set() and not asked:
+                asked = bool(cancel(store, run))
+            time.sleep(POLL_SECONDS)
+    if record.status == "failed":
+        raise SentiscopeError(record.reason)
+    return record
 
 
 def clear_stop_request(folder: Path, run: str) -> str:

@@ -20,7 +20,7 @@ def test_a_missing_package_address_or_engine_is_one_sentence(store, created, mon
     """Nothing is changed, and a job of an engine that cannot be asked from here counts as alive."""
     monkeypatch.setitem(sys.modules, "submitit", None)
     monkeypatch.setitem(sys.modules, "ray.job_submission", None)
-    engines._open_engine.cache_clear()
+    engines._open_cached.cache_clear()
     cases = {
         "slurm": "needs submitit: `pip",
         "ray": "needs RAY_ADDRESS",
@@ -62,7 +62,7 @@ def one_core(monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_JOBS", str(os.cpu_count()))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    engines._open_engine.cache_clear()
+    engines._open_cached.cache_clear()
 
 
 @pytest.mark.cluster
