@@ -97,13 +97,8 @@ def predict_shards(asked: Mapping[str, Any], only: int, on_progress: Tell | None
     `asked`: `run` and the options by name. InputError: the folder has shards of another run, file or setting, or the
     file is not read row by row. SentiscopeError: a job failed.
     """
-    file, to, shards, tell = (
-        asked["--data"],
-        asked["--to"],
-        asked["--shards"],
-        on_progress or (lambda what, share: None),
-    )
-    record = store.read(asked["run"])
+    tell, record = on_progress or (lambda what, share: None), store.read(asked["run"])
+    file, to, shards = (asked[name] for name in ("--data", "--to", "--shards"))
     if file is None or to is None or to.is_file():
         raise InputError("--shards needs --data, the file to predict, and --to, a folder for the predictions")
     if not 1 <= shards <= MOST or only > shards:
@@ -115,9 +110,7 @@ def predict_shards(asked: Mapping[str, Any], only: int, on_progress: Tell | None
     file, to = resolve_path(str(file)).absolute(), to.expanduser().absolute()
     asked, folder = {**asked, "--data": file, "--to": to}, to / FOLDER
     versions = [get_file_version(each) for each in (store.get_path(record.run) / WEIGHTS, file)]
-    key = hash_value(
-        {name: value for name, value in asked.items() if name not in ("--data", "--to")} | {"of": versions}
-    )
+    key = hash_value({**asked, "--data": versions, "--to": ""})
     plan = try_call(FileNotFoundError, None, json_store.read, folder / PLAN, ShardPlan)
     if plan is not None and plan.key != key:
         raise InputError(f"--to {to}: it has shards of another run, file or setting; choose another folder")
