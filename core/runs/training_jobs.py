@@ -116,7 +116,7 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
             raise InputError(f"run '{record.run}' does not stop, and {whose}") from None
     folder = store.get_path(record.run)
     with queue.lock_run(folder, STOPPING_SECONDS if job else DYING_SECONDS):
-        if store.read(record.run).status in ("done", "cancelled"):
+        if store.read(record.run).status in ("done", "cancelled" if job else "done"):
             return store.read(record.run)
         ended = "" if record.status == "queued" and job else "it did not answer and was ended; "
         reason = f"cancelled; {ended}{clear_stop_request(folder, record.run)}"
