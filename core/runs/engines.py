@@ -91,10 +91,10 @@ class Ray:
     def is_alive(self, job: str) -> bool:
         """Ask Ray for all jobs at once, unless it has just answered or the job has ended."""
         if job not in self.ended and (job not in self.alive or time.monotonic() - self.asked > FRESH_SECONDS):
-            found = self.client.list_jobs()
+            known, found = self.alive | {job}, self.client.list_jobs()
             self.alive = {each.submission_id for each in found if not each.status.is_terminal()}
             self.asked = time.monotonic()
-            self.ended |= {job} - self.alive
+            self.ended |= known - self.alive
         return job not in self.ended
 
     def stop(self, process: Process, job: str) -> None:

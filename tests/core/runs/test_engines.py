@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,46 @@ def test_a_sweep_starts_all_runs_at_once_and_those_of_a_lost_machine_again(store
     plan = sweep_drive.sweep.save(store, sweep_drive.sweep.Plan("study", ("vanilla",), seeds=(0, 1, 2)))
     found = sweep_drive.run_sweep(store, plan)
     assert found.counts["done"] == 3 and len(elsewhere.jobs) == 4
+
+
+def test_ray_is_asked_for_all_jobs_at_once(tmp_path, monkeypatch):
+    """Its client is replaced: a job that has ended is not asked about again."""
+    asked, states = [], {}
+
+    class Client:
+        def __init__(self, address):
+            assert address == "http://head:8265"
+
+        def submit_job(self, *, entrypoint, submission_id, entrypoint_num_cpus):
+            states[submission_id] = types.SimpleNamespace(is_terminal=lambda: False)
+            asked.append((shlex.split(entrypoint), entrypoint_num_cpus))
+            return submission_id
+
+        def list_jobs(self):
+            asked.append("list")
+            return [types.SimpleNamespace(submission_id=job, status=status) for job, status in states.items()]
+
+        def stop_job(self, job):
+            del states[job]
+
+    monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
+    monkeypatch.setitem(sys.modules, "ray.job_submission", types.SimpleNamespace(JobSubmissionClient=Client))
+    monkeypatch.setenv("SENTISCOPE_ENGINE", "ray")
+    monkeypatch.setenv("RAY_ADDRESS", "http://head:8265")
+    monkeypatch.setenv("SENTISCOPE_CPUS", "3")
+    monkeypatch.setenv("SENTISCOPE_SECRET", "of the teacher")
+    engines._open_cached.cache_clear()
+    assert engines.find_engine() == "ray"
+    one, two = (engines.submit("ray", ["say", "it's"], tmp_path, tmp_path / "log", OMP_NUM_THREADS="1") for _ in "ab")
+    command, cores = asked[0]
+    assert command[0] == "env" and command[-3:] == [str(tmp_path / "log"), "say", "it's"] and cores == 3
+    assert {f"SENTISCOPE_JOB={one.job}", "OMP_NUM_THREADS=1", "SENTISCOPE_CPUS=3"} <= set(command)
+    assert not any("teacher" in word for word in command)
+    assert is_alive(one) and is_alive(two) and asked[2:] == ["list"]
+    engines.stop(one)
+    engines._open_engine("ray").asked = -1e9
+    assert is_alive(two) and not is_alive(one) and not is_alive(one) and asked[2:] == ["list", "list"]
+    engines._open_cached.cache_clear()
 
 
 def sweep_tiny(store, table, name, seeds, **options):
