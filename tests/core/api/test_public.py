@@ -73,7 +73,7 @@ OPTIONS = {
     "efficiency": "--models --length --batch --lengths",
     "lexicons": "--lexicon",
     "theory": "--again",
-    "reading": "--read-as",
+    "reading": "--read-as --shards",
     "the server": "--address --host --port --browser",
 }
 """By topic."""
