@@ -44,9 +44,12 @@ def test_folded_sections_are_not_computed(page, store):
     assert not any(title in shown for title in ("Disagreements", "Calibration", "against cost"))
 
 
-def test_page_shows_and_links_its_runs_figures_and_options(page, store):
+def test_default_comparison_has_the_chosen_run_and_others_on_its_rows(page, store):
     app = page(run="poor")
     assert app.multiselect[0].value == app.query_params["compare"] == ["poor", "good"]
+
+
+def test_metric_and_column_are_link_options(page, store):
     shown = words(page("good", "poor", metric="loss", by="label", more="all"))
     assert "Lower is better" in shown and "by label, loss" in shown
 
