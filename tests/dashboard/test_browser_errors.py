@@ -203,14 +203,9 @@ def test_arriving_tags_keep_open_menus_and_the_focus(page, thousand):
     assert parse_qs(urlsplit(page.url).query)["select"] == ["all;true=good"]
 
 
-def listed(page: Page) -> int:
-    """Rows of the list."""
-    return page.locator(".reader .list li").count()
-
-
 def test_keys_move_beyond_the_sent_rows_and_the_link_follows(page, thousand):
     opened(page, f"{thousand}/errors?run=many&select=all")
-    assert listed(page) == 300
+    assert page.locator(".reader .list li").count() == 300
     page.locator(".reader .list li").nth(295).click()
     for _ in range(25):
         page.keyboard.press("j")

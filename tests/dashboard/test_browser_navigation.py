@@ -191,11 +191,6 @@ def draw(page: Page, around: Sequence[tuple[float, float]] = LASSO) -> None:
     page.mouse.up()
 
 
-def outlines(page: Page) -> int:
-    """Shapes of a selection on the map."""
-    return page.locator("[class*=st-key-fig-map] .selectionlayer path").count()
-
-
 def read_on_the_sentence_page(page: Page) -> str:
     """The text on the Sentence page, which must also be in the link."""
     page.wait_for_url(re.compile(r"/sentence\?"))
@@ -261,7 +256,8 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
     draw(page)
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
     see(page.get_by_text("16 of 16 sentences"))
-    assert outlines(page) > 0 and is_in_window(page, ".st-key-selection")
+    outlines = page.locator("[class*=st-key-fig-map] .selectionlayer path")
+    assert outlines.count() > 0 and is_in_window(page, ".st-key-selection")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_hidden()
     settle(page)

@@ -138,16 +138,11 @@ def test_figure_placeholder_is_shown_while_its_script_loads(browser, server):
     assert place.bounding_box()["height"] == before["height"]
 
 
-@pytest.fixture
-def seeds(library) -> None:
-    """A second seed of `finished`."""
+def test_rows_can_be_focused_ticked_unfolded_and_picked(page, server, library):
     second = shutil.copytree(library.get_path("finished"), library.folder / "second")
     record = json.loads((second / "run.json").read_text())
     record["config"]["training"]["seed"] = 7
     (second / "run.json").write_text(json.dumps(record))
-
-
-def test_rows_can_be_focused_ticked_unfolded_and_picked(page, server, seeds):
     page.goto(f"{server}/?run=finished")
     table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")
     see(table)

@@ -67,21 +67,16 @@ ABOUT = ("finished", HELD, "positive", UNCHANGED)
 BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
 
 
-def hold(monkeypatch, name: str, *told) -> None:
-    """Make that computation report the same progress for ever."""
-
-    def held(*about, tell):
-        while True:
-            tell(*told)
-
-    monkeypatch.setattr(data, name, held)
-
-
 def test_long_text_shows_progress_and_can_be_stopped_with_its_prediction_visible(app, runs, monkeypatch):
     monkeypatch.setattr("dashboard.screens.sentence_bench.SHORT", 0)
     monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 0.2)
+
+    def held(*about, tell):
+        while True:
+            tell("parts", 0.25)
+
     with monkeypatch.context() as slow:
-        hold(slow, "parts", "parts", 0.25)
+        slow.setattr(data, "parts", held)
         sentence(app, text=HELD)
         known = data.request_all(*BENCH).known
         until(lambda: known.what == "parts")

@@ -58,13 +58,9 @@ def test_every_stage_starts_with_an_earlier_output(preset):
             if given and matrix.name not in SOURCES.get(stage.key, ()) and (stage.key, family) != ("pool", "bilstm"):
                 windows = matrix.name == "r" and stage.key == "convolutions"
                 before = [np.concatenate([each.values for each in stage.matrices[:-1]], 1)] if windows else made
-                assert any(is_same(matrix.values, one) for one in before), (stage.key, matrix.name)
+                either = [each for one in before for each in (one, one.T)]  # TF-IDF weights: a column, then a row
+                assert any(np.array_equal(matrix.values, one) for one in either), (stage.key, matrix.name)
         made += [matrix.values for matrix in stage.matrices]
-
-
-def is_same(one, other):
-    """Return whether two matrices are equal, maybe transposed, as TF-IDF weights are a column and then a row."""
-    return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
 
 
 @pytest.mark.slow

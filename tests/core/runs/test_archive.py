@@ -131,14 +131,13 @@ def _before_its_start():
 LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"
 
 
-def _entry(name):
-    return lambda: make_zip([("first/run.json", "{}"), (name, "evil")])
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        *((_entry(name), "leads out of the archive") for name in LEADING_OUT),
+        *(
+            (lambda name=name: make_zip([("first/run.json", "{}"), (name, "evil")]), "leads out of the archive")
+            for name in LEADING_OUT
+        ),
         (lambda: make_zip([("notes.txt", "x")]), "no run.json"),
         (lambda: make_zip([("a/run.json", "{}"), ("b/run.json", "{}")]), "2 runs"),
         (lambda: make_zip([("a/run.json", "{}")]), "schema None"),
