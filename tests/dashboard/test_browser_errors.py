@@ -16,6 +16,9 @@ from core import api
 from core.error_analysis.predictions_table import read_table
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+FILLERS = ["film", "day", "it", "was", "the", "long", "and", "then"]
+TWENTY = [f"topic {number}" for number in range(20)]
+ROWS = 1000
 
 
 def opened(page: Page, address: str) -> None:
@@ -72,10 +75,6 @@ def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard
     expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()
     page.goto(f"{server}/errors?run=finished&select=text~no%20such%20words")
     expect(page.locator(".reader .empty")).to_contain_text("No sentence is left")
-
-
-FILLERS = ["film", "day", "it", "was", "the", "long", "and", "then"]
-TWENTY = [f"topic {number}" for number in range(20)]
 
 
 def folder(at: Path, name: str, labels: Sequence[str], wrong: float, only: str = "") -> str:
@@ -144,9 +143,6 @@ def test_list_codes_and_tags_work_for_each_kind_of_run(browser, kinds, run, wron
             expect(options.locator("li", has_text=name).first).to_be_attached()
         opened(page, f"{kinds}/errors?run=twenty&select=true%3Dtopic 0%3Bpredicted%3Dtopic 1")
         expect(page.locator(".reader .top b").first).to_contain_text("of")
-
-
-ROWS = 1000
 
 
 @pytest.fixture(scope="module")

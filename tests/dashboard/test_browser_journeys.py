@@ -22,6 +22,7 @@ from dashboard.screens import PAGES
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 VANILLA, NDT, DIFFERENTIAL = (f"starter-{name}" for name in ("vanilla", "ndt-01-n3", "differential"))
+SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1"}
 
 
 @dataclass
@@ -162,9 +163,6 @@ def write_reviews() -> bytes:
         word = draw.choice((("bad", "dull", "slow"), ("good", "warm", "wise"))[label ^ (row % 6 == 0)])
         table.writerow([("north", "south")[row % 4 > 1], f"a {word} guide, said guest {row}", ("no", "yes")[label]])
     return written.getvalue().encode()
-
-
-SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1"}
 
 
 def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, first_server, newcomer):

@@ -22,6 +22,10 @@ OLD = {
     "lesson": "A model has learned 500 sentences by heart. What does it say?",
 }
 """Addresses that are not in the menu or that differ from the title of their page."""
+MENU = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Attention")
+RUNNING = """() => document.getAnimations().filter((each) => each.playState === "running"
+  && !each.effect.target.closest("[data-testid=stStatusWidget]"))
+  .map((each) => each.animationName ?? each.transitionProperty)"""
 
 
 def test_old_and_unlisted_addresses_open_their_page(page, server):
@@ -88,9 +92,6 @@ def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browse
     expect(page.get_by_role("heading", level=1, name="Performance")).to_be_visible()
     page.wait_for_url(re.compile("/performance.*split=validation"))
     assert "present" not in page.url and complaints == []
-
-
-MENU = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Attention")
 
 
 def at(page: Page, title: str) -> None:
@@ -292,11 +293,6 @@ def test_split_is_kept_between_pages_that_use_one(page, server):
     expect(chosen).to_be_checked()
     page.goto(f"{server}/performance?run=finished&split=foo")
     expect(page.get_by_role("radio", name="test")).to_be_checked()
-
-
-RUNNING = """() => document.getAnimations().filter((each) => each.playState === "running"
-  && !each.effect.target.closest("[data-testid=stStatusWidget]"))
-  .map((each) => each.animationName ?? each.transitionProperty)"""
 
 
 def test_no_animation_runs_on_a_loaded_page_with_reduced_motion(browser, first_server):

@@ -15,6 +15,7 @@ from dashboard.figures.theory import FIGURES
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 RUN = "run=starter-ndt-small"
+TEXT = "not <script>document.title='taken'</script> dull"
 
 
 def opened(browser, base: str, link: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
@@ -178,9 +179,6 @@ def test_picked_pair_and_clicked_cell_show_their_sentences(address, browser):
     expect(page.get_by_text(f"{count} sentences", exact=True)).to_be_visible()
     expect(page.locator(".s-sel", has_text="B wrong, C right")).to_be_visible()
     expect(page.locator(".s-now", has_text="B wrong, C right")).to_be_visible()
-
-
-TEXT = "not <script>document.title='taken'</script> dull"
 
 
 def test_saved_counter_example_is_listed_and_can_be_removed(page, server, library):

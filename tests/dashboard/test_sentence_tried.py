@@ -13,6 +13,9 @@ from dashboard.data import data
 from dashboard.screens import sentence_history
 
 pytestmark = pytest.mark.slow
+HELD = "slow and dull, but a good film"
+ABOUT = ("finished", HELD, "positive", UNCHANGED)
+BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
 
 
 @pytest.fixture(autouse=True)
@@ -60,11 +63,6 @@ def test_each_earlier_sentence_has_its_prediction_and_opens_by_a_click(app, runs
 def test_user_text_is_not_read_as_markdown(app, runs):
     typed(sentence(app), "**good** [link](http://evil.example) ![x](http://evil.example/x.png)")
     assert "**" not in lines(app)[0] and "\\!\\[x\\]" in lines(app)[0]
-
-
-HELD = "slow and dull, but a good film"
-ABOUT = ("finished", HELD, "positive", UNCHANGED)
-BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
 
 
 def test_long_text_shows_progress_and_can_be_stopped_with_its_prediction_visible(app, runs, monkeypatch):

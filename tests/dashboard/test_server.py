@@ -22,6 +22,11 @@ from dashboard.data import data
 from dashboard.request_guard import Guard
 from dashboard.server import OneStepBack
 
+PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
+MB = 1024**2
+HIDDEN = ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/")
+OPEN = ("/", "/_stcore/health", "/metrics", "/_stcore/upload_file/a/b")
+
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
@@ -45,9 +50,6 @@ def answers(tmp_path_factory):
         process.terminate()
         process.wait(20)
     return base, headers, (folder / "log").read_text(), bodies
-
-
-PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
 
 
 @pytest.mark.slow
@@ -118,9 +120,6 @@ def test_download_passes_as_it_is(path):
     assert asked_for(path, b"application/zip", b"PK", b"<script", b"end")[1] == [b"PK", b"<script", b"end"]
 
 
-MB = 1024**2
-
-
 @pytest.fixture
 def kept(monkeypatch):
     """Streamlit's own store of uploads."""
@@ -180,10 +179,6 @@ def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
         return [status for status, _ in await asyncio.gather(*(put(app, "one", number) for number in range(9)))]
 
     assert sorted(asyncio.run(many())) == [204] * 4 + [413] * 5 and not app.coming
-
-
-HIDDEN = ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/")
-OPEN = ("/", "/_stcore/health", "/metrics", "/_stcore/upload_file/a/b")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])

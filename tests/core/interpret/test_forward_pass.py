@@ -34,6 +34,8 @@ AROUND = "tokens embedding queries scores terms mask softmax combine mix heads r
 AROUND += ["pool", "logits", "probabilities"]
 BASELINES = [name for name in STRUCTURES if PRESETS[name].model.family not in ("encoder", "pretrained")]
 COMPUTED = [*encoders(), *BASELINES]  # Of a backbone nothing is computed anew
+STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-shares sentiformer tweet-v1-p2 vanilla".split()
+EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
 
 
 @pytest.mark.slow
@@ -343,9 +345,6 @@ def test_cell_formulas_have_short_numbers():
     ]
 
 
-STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-shares sentiformer tweet-v1-p2 vanilla".split()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("run", STARTERS)
 def test_stages_of_every_starter_end_at_its_prediction(starter, run):
@@ -424,9 +423,6 @@ def make_reader(folder, text=SENTENCE, change=UNCHANGED, **settings) -> ExplainC
     torch.manual_seed(1)
     model = build_model(chosen, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
     return lent(model, tokenizer, change)
-
-
-EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
 
 
 @pytest.fixture(scope="module", params=EVERY)

@@ -26,6 +26,9 @@ from core.runs.training_jobs import execute
 from core.text.lexicon import read_lexicon
 from core.training.history import MOST_LINES
 
+LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"
+PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv", "C:\\grades.csv", "grades.csv"]
+
 
 @pytest.fixture
 def finished(store, created):
@@ -128,9 +131,6 @@ def _before_its_start():
     return io.BytesIO(content)
 
 
-LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -200,9 +200,6 @@ def make_foreign_zip(config=(), **changes):
     record = {"schema": 1, "run": "x", "preset": "tfidf-nb", "status": "failed", "config": tree, "reason": "stopped"}
     record["created"] = "2026-11-21T00:00:00+00:00"
     return make_zip([("steal/run.json", json.dumps({**record, **changes}))])
-
-
-PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv", "C:\\grades.csv", "grades.csv"]
 
 
 @pytest.mark.parametrize("setting", ["data.name", "text.lexicon"])
