@@ -149,7 +149,6 @@ def test_cancellation_ignores_padding_and_needs_several_maps():
     assert SentenceView.measure_cancellation(view(1), 0) is None
 
 
-CLASSES = ("negative", "neutral", "positive")
 SHORT = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=LONGEST))
 TEXT = "not bad at all"
 EITHER = pytest.mark.parametrize("preset", ["tweet-v1-p1", "tweet-v6-p2"])
