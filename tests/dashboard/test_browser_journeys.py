@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browsing import open_page, see, settle, until, visit
+from browsing import arrive, open_page, see, settle, until, visit
 from first_screen import SIZES, TOP, count_first_screen, find_excess, make_link
 from playwright.sync_api import Locator, Page, expect
 from tiny_backbones import classifier
@@ -64,11 +64,6 @@ class Hand:
 
     def tell(self, who: str) -> None:
         print(f"{who}: {self.clicks} clicks, {self.keys} keys")
-
-
-def arrive(page: Page, title: str) -> None:
-    """Wait for a page by its heading."""
-    see(page.get_by_role("heading", level=1, name=title, exact=True))
 
 
 def save(hand: Hand, name: str) -> str:

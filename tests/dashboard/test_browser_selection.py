@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from browsing import is_in_window, see, settle, violations, visit
+from browsing import find_bar, is_in_window, see, settle, violations, visit
 from playwright.sync_api import Page, Route, expect
 
 from core.error_analysis.predictions_table import PredictionTable, read_table
@@ -15,11 +15,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SENTENCES = "[aria-label^='Selected sentences']"
 
 
-def bar(page: Page):
-    """The selection as the bar shows it."""
-    return page.locator(".st-key-selected .s-now")
-
-
 def click_cell(page: Page) -> None:
     """The first cell of the matrix."""
     page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
@@ -27,8 +22,8 @@ def click_cell(page: Page) -> None:
 
 def shown(page: Page) -> str:
     """The text of the bar, once there is any."""
-    see(bar(page))
-    return bar(page).inner_text()
+    see(find_bar(page))
+    return find_bar(page).inner_text()
 
 
 def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browser, server):
@@ -54,7 +49,7 @@ def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browse
     assert shown(other) == looked_at
     expect(other.locator(SENTENCES)).to_be_visible()
     other.get_by_role("button", name="Clear", exact=True).click()
-    expect(bar(other)).to_have_count(0)
+    expect(find_bar(other)).to_have_count(0)
     assert "select=" not in other.url and complaints == [] and others == []
     check_every_page(page)
     assert complaints == []

@@ -162,6 +162,16 @@ def see(what: Locator) -> None:
     settle(what.page)
 
 
+def arrive(page: Page, title: str) -> None:
+    """Wait until the page with this title is settled."""
+    see(page.get_by_role("heading", level=1, name=title, exact=True))
+
+
+def find_bar(page: Page) -> Locator:
+    """Return the text of the selection in its bar."""
+    return page.locator(".st-key-selected .s-now")
+
+
 def enter(field: Locator, text: str) -> None:
     """Replace what a field holds and press Enter."""
     field.fill(text)
