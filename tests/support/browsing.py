@@ -102,7 +102,8 @@ def dashboard(runs: Path, starters: Path | None = None, module: str = "dashboard
 def find_server(address: str) -> psutil.Process:
     """Return the process that `served` started at an address."""
     option = f"--server.port={address.rpartition(':')[2]}"
-    return next(each for each in psutil.Process().children() if option in each.cmdline())
+    alive = (each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE)
+    return next(each for each in alive if option in each.cmdline())
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
