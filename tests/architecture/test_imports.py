@@ -203,13 +203,10 @@ def test_private_names_stay_in_their_file():
 def test_pages_draw_only_declared_figures():
     """Small pictures in tables and text are no figures; all Plotly figures are drawn by `show`."""
     for path in modules("dashboard"):
-        calls = {node.func.attr for node in nodes(path.read_text(encoding="utf-8")) if is_method(node)}
+        called = (node.func for node in nodes(path.read_text(encoding="utf-8")) if isinstance(node, ast.Call))
+        calls = {each.attr for each in called if isinstance(each, ast.Attribute)}
         assert "plotly_chart" not in calls or path.name == "figure.py", path
         assert "screens" not in path.parts or "plotly.graph_objects" not in imports(path), path
-
-
-def is_method(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
 
 
 def test_widgets_are_shared_and_sections_belong_to_one_page():

@@ -31,11 +31,6 @@ def lengths(kind: str) -> tuple[np.ndarray, int, int]:
     return np.clip(random.lognormal(np.log(19), 0.55, 12_800), 2, 64).astype(int), 128, 64
 
 
-def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
-    """Share of padding among the token positions of a plan."""
-    return 1 - float(lengths.sum()) / sum(len(rows) * max(1, int(lengths[rows].max())) for rows in batches)
-
-
 def sampled(table: TokenTable, batches: list[np.ndarray]) -> list[np.ndarray]:
     """Batches spread evenly over the plan's range of lengths."""
     by_length = sorted(batches, key=lambda rows: int(table.lengths[rows].max()))
@@ -69,7 +64,8 @@ def main() -> None:
             real = {way: sum(int(sizes[rows].sum()) for rows in each) for way, each in chosen.items()}
             seconds = measure_in_turn(ways, args.repeats)
             gain = (seconds["fixed"] / real["fixed"]) / (seconds["length"] / real["length"])
-            share = padding_share(sizes, plans["length"])
+            places = sum(len(rows) * max(1, int(sizes[rows].max())) for rows in plans["length"])
+            share = 1 - float(sizes.sum()) / places
             print(
                 f"{kind:>7} {preset:>10}: by length {gain:.2f}x faster than fixed to {width}"
                 f" (goal {goal}{', met' if gain >= goal else ', missed'}); padding {share:.1%} of places"

@@ -141,13 +141,6 @@ def read(page: Page, text: str) -> None:
     settle(page)
 
 
-def lefts(page: Page) -> list[tuple[str, float, float]]:
-    """Each chip of the strip with its left edge and its line."""
-    chips = page.locator(".words ul li")
-    words, boxes = chips.locator("b").all_text_contents(), [each.bounding_box() for each in chips.all()]
-    return [(word, box["x"], box["y"]) for word, box in zip(words, boxes, strict=True) if box]
-
-
 def overflow(page: Page) -> float:
     """Pixels by which user text extends beyond the page."""
     written = ".words li, .words .cause, .reader .words li, .reader .list li, .s-toks b, .s-now"
@@ -159,7 +152,9 @@ def test_words_follow_the_direction_of_their_text_and_keep_their_position(page, 
     open_page(page, f"{address}/sentence?run=scripts")
     for text, from_the_right in ((ARABIC, True), (MIXED, True), (BANGLA, False), (KOREAN, False)):
         read(page, text)
-        chips = lefts(page)
+        shown = page.locator(".words ul li")
+        words, boxes = shown.locator("b").all_text_contents(), [each.bounding_box() for each in shown.all()]
+        chips = [(word, box["x"], box["y"]) for word, box in zip(words, boxes, strict=True) if box]
         line = [left for _, left, top in chips if top == chips[0][2]]
         assert len(line) > 3 and line == sorted(line, reverse=from_the_right), text
         assert "".join(word for word, *_ in chips) == "".join(text.split())

@@ -16,6 +16,9 @@ from core import api
 from core.error_analysis.predictions_table import read_table
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+FILLERS = ["film", "day", "it", "was", "the", "long", "and", "then"]
+TWENTY = [f"topic {number}" for number in range(20)]
+ROWS = 1000
 
 
 def opened(page: Page, address: str) -> None:
@@ -72,10 +75,6 @@ def test_keys_move_link_follows_fields_keep_letters_and_filter_works_by_keyboard
     expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()
     page.goto(f"{server}/errors?run=finished&select=text~no%20such%20words")
     expect(page.locator(".reader .empty")).to_contain_text("No sentence is left")
-
-
-FILLERS = ["film", "day", "it", "was", "the", "long", "and", "then"]
-TWENTY = [f"topic {number}" for number in range(20)]
 
 
 def folder(at: Path, name: str, labels: Sequence[str], wrong: float, only: str = "") -> str:
@@ -146,9 +145,6 @@ def test_list_codes_and_tags_work_for_each_kind_of_run(browser, kinds, run, wron
         expect(page.locator(".reader .top b").first).to_contain_text("of")
 
 
-ROWS = 1000
-
-
 @pytest.fixture(scope="module")
 def thousand(library, server) -> str:
     """The app with a run of 1000 sentences; positive texts predicted as negative mention rain."""
@@ -203,14 +199,9 @@ def test_arriving_tags_keep_open_menus_and_the_focus(page, thousand):
     assert parse_qs(urlsplit(page.url).query)["select"] == ["all;true=good"]
 
 
-def listed(page: Page) -> int:
-    """Rows of the list."""
-    return page.locator(".reader .list li").count()
-
-
 def test_keys_move_beyond_the_sent_rows_and_the_link_follows(page, thousand):
     opened(page, f"{thousand}/errors?run=many&select=all")
-    assert listed(page) == 300
+    assert page.locator(".reader .list li").count() == 300
     page.locator(".reader .list li").nth(295).click()
     for _ in range(25):
         page.keyboard.press("j")

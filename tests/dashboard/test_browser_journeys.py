@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browsing import open_page, see, settle, until, visit
+from browsing import arrive, open_page, see, settle, until, visit
 from first_screen import SIZES, TOP, count_first_screen, find_excess, make_link
 from playwright.sync_api import Locator, Page, expect
 from tiny_backbones import classifier
@@ -22,6 +22,7 @@ from dashboard.screens import PAGES
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 VANILLA, NDT, DIFFERENTIAL = (f"starter-{name}" for name in ("vanilla", "ndt-01-n3", "differential"))
+SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1"}
 
 
 @dataclass
@@ -63,11 +64,6 @@ class Hand:
 
     def tell(self, who: str) -> None:
         print(f"{who}: {self.clicks} clicks, {self.keys} keys")
-
-
-def arrive(page: Page, title: str) -> None:
-    """Wait for a page by its heading."""
-    see(page.get_by_role("heading", level=1, name=title, exact=True))
 
 
 def save(hand: Hand, name: str) -> str:
@@ -162,9 +158,6 @@ def write_reviews() -> bytes:
         word = draw.choice((("bad", "dull", "slow"), ("good", "warm", "wise"))[label ^ (row % 6 == 0)])
         table.writerow([("north", "south")[row % 4 > 1], f"a {word} guide, said guest {row}", ("no", "yes")[label]])
     return written.getvalue().encode()
-
-
-SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1"}
 
 
 def test_a_researcher_goes_from_a_file_to_coded_errors_in_few_clicks(browser, first_server, newcomer):

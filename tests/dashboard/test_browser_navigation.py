@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from browsing import enter, is_in_window, looks, open_page, see, settle, violations, visit
+from browsing import arrive, enter, is_in_window, looks, open_page, see, settle, violations, visit
 from first_screen import EMPTY, make_link
 from playwright.sync_api import Page, expect
 
@@ -22,6 +22,10 @@ OLD = {
     "lesson": "A model has learned 500 sentences by heart. What does it say?",
 }
 """Addresses that are not in the menu or that differ from the title of their page."""
+MENU = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Attention")
+RUNNING = """() => document.getAnimations().filter((each) => each.playState === "running"
+  && !each.effect.target.closest("[data-testid=stStatusWidget]"))
+  .map((each) => each.animationName ?? each.transitionProperty)"""
 
 
 def test_old_and_unlisted_addresses_open_their_page(page, server):
@@ -90,41 +94,33 @@ def test_the_presenter_goes_through_a_talk_by_keys_and_leaves_to_the_page(browse
     assert "present" not in page.url and complaints == []
 
 
-MENU = ("Data", "Performance", "Embeddings", "Sentence", "Steps", "Attention")
-
-
-def at(page: Page, title: str) -> None:
-    """Wait until the page with this title is settled."""
-    see(page.get_by_role("heading", level=1, name=title, exact=True))
-
-
 def test_back_leads_to_the_previous_page_in_one_press_and_forward_again(page, server):
     page.goto(f"{server}/models?run=finished")
-    at(page, "Models")
+    arrive(page, "Models")
     for title in MENU:
         page.get_by_role("link", name=title, exact=True).click()
-        at(page, title)
+        arrive(page, title)
         assert "run=finished" in page.url, title
     for step, titles in ((page.go_back, ("Models", *MENU)[-2::-1]), (page.go_forward, MENU[:2])):
         for title in titles:
             step()
             page.wait_for_url(re.compile(rf"/{title.lower()}\b.*run=finished"))
-            at(page, title)
+            arrive(page, title)
     # A late message of the left page must not remove the *Forward* entry.
     page.get_by_role("link", name="Models", exact=True).click()
-    at(page, "Models")
+    arrive(page, "Models")
     before = page.url
     page.get_by_role("link", name="Sentence", exact=True).click()
-    at(page, "Sentence")
+    arrive(page, "Sentence")
     sentence = page.url
     page.go_back()
     page.wait_for_url(before)
-    at(page, "Models")
+    arrive(page, "Models")
     for late in (sentence, before):  # Streamlit's entries when Sentence ends late
         page.evaluate("address => history.pushState({}, '', address)", late)
     page.go_forward()
     page.wait_for_url(sentence)
-    at(page, "Sentence")
+    arrive(page, "Sentence")
 
 
 def test_link_without_a_run_is_one_history_step(page, server):
@@ -132,15 +128,15 @@ def test_link_without_a_run_is_one_history_step(page, server):
     for title in ("Performance", "Sentence"):
         before = page.evaluate("history.length")
         page.goto(f"{server}/{title.lower()}")
-        at(page, title)
+        arrive(page, title)
         assert "run=" in page.url and page.evaluate("history.length") == before + 1
 
 
 def test_previous_page_is_restored_as_it_was(page, server):
     page.goto(f"{server}/performance?run=finished&split=validation")
-    at(page, "Performance")
+    arrive(page, "Performance")
     page.get_by_role("link", name="Sentence", exact=True).click()
-    at(page, "Sentence")
+    arrive(page, "Sentence")
     page.get_by_role("slider", name="λ₁").first.focus()
     for _ in range(3):
         page.keyboard.press("PageUp")
@@ -148,11 +144,11 @@ def test_previous_page_is_restored_as_it_was(page, server):
     settle(page)
     page.go_back()
     page.wait_for_url(re.compile(r"/performance\?.*split=validation"))
-    at(page, "Performance")
+    arrive(page, "Performance")
     expect(page.get_by_role("radio", name="validation")).to_be_checked()
     expect(page.locator(".s-run").first).to_contain_text("validation")
     page.go_forward()
-    at(page, "Sentence")
+    arrive(page, "Sentence")
     assert "edit=l1c1" in page.url
 
 
@@ -189,11 +185,6 @@ def draw(page: Page, around: Sequence[tuple[float, float]] = LASSO) -> None:
         if number == 0:
             page.mouse.down()
     page.mouse.up()
-
-
-def outlines(page: Page) -> int:
-    """Shapes of a selection on the map."""
-    return page.locator("[class*=st-key-fig-map] .selectionlayer path").count()
 
 
 def read_on_the_sentence_page(page: Page) -> str:
@@ -261,7 +252,8 @@ def test_map_points_lead_to_a_sentence_and_clear_removes_the_outline(browser, se
     draw(page)
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_visible()
     see(page.get_by_text("16 of 16 sentences"))
-    assert outlines(page) > 0 and is_in_window(page, ".st-key-selection")
+    outlines = page.locator("[class*=st-key-fig-map] .selectionlayer path")
+    assert outlines.count() > 0 and is_in_window(page, ".st-key-selection")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".s-now", has_text="selected on the map")).to_be_hidden()
     settle(page)
@@ -296,11 +288,6 @@ def test_split_is_kept_between_pages_that_use_one(page, server):
     expect(chosen).to_be_checked()
     page.goto(f"{server}/performance?run=finished&split=foo")
     expect(page.get_by_role("radio", name="test")).to_be_checked()
-
-
-RUNNING = """() => document.getAnimations().filter((each) => each.playState === "running"
-  && !each.effect.target.closest("[data-testid=stStatusWidget]"))
-  .map((each) => each.animationName ?? each.transitionProperty)"""
 
 
 def test_no_animation_runs_on_a_loaded_page_with_reduced_motion(browser, first_server):

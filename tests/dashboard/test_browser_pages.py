@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
-from browsing import enter, is_too_wide, looks, open_export, see, settle, violations, visit
+from browsing import enter, find_bar, is_too_wide, looks, open_export, see, settle, violations, visit
 from playwright.sync_api import Page, expect
 
 from core.error_analysis.counter_examples import keep_example, read_examples
@@ -15,6 +15,7 @@ from dashboard.figures.theory import FIGURES
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 RUN = "run=starter-ndt-small"
+TEXT = "not <script>document.title='taken'</script> dull"
 
 
 def opened(browser, base: str, link: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
@@ -23,11 +24,6 @@ def opened(browser, base: str, link: str, theme: str = "light", width: int = 144
     page.goto(f"{base}/embeddings?{RUN}&more=all&{link}")
     see(page.get_by_role("heading", name="Silhouette by class"))
     return page, complaints
-
-
-def bar(page: Page):
-    """The selection as the bar shows it."""
-    return page.locator(".st-key-selected .s-now")
 
 
 def test_search_result_is_selected_by_rule_and_the_link_restores_both(browser, server):
@@ -40,12 +36,12 @@ def test_search_result_is_selected_by_rule_and_the_link_restores_both(browser, s
     n = re.sub(r"\D", "", button.inner_text())
     button.click()
     page.wait_for_url(re.compile(r"select=text(~|%7E)never"))
-    expect(bar(page)).to_contain_text("with “never”")
+    expect(find_bar(page)).to_contain_text("with “never”")
     other, others = opened(browser, server, page.url.partition("?")[2], "dark", 1024)
-    expect(bar(other)).to_contain_text("with “never”")
+    expect(find_bar(other)).to_contain_text("with “never”")
     other.get_by_role("button", name="Options", exact=True).click()
     expect(other.get_by_role("textbox", name="Find", exact=True)).to_have_value("never")
-    assert re.sub(r"\D", "", bar(other).inner_text().partition(" of ")[0]) == n
+    assert re.sub(r"\D", "", find_bar(other).inner_text().partition(" of ")[0]) == n
     assert complaints == [] and others == []
 
 
@@ -57,8 +53,8 @@ def test_picked_cluster_becomes_the_selection(browser, server):
     name, n = (row.locator("td, th").nth(place).inner_text() for place in (0, 1))
     row.click()
     page.wait_for_url(re.compile(r"select=ids(:|%3A)[0-9a-f]{16}"))
-    expect(bar(page)).to_contain_text(f"cluster “{name}”")
-    assert re.sub(r"\D", "", bar(page).inner_text().partition(" of ")[0]) == re.sub(r"\D", "", n)
+    expect(find_bar(page)).to_contain_text(f"cluster “{name}”")
+    assert re.sub(r"\D", "", find_bar(page).inner_text().partition(" of ")[0]) == re.sub(r"\D", "", n)
     assert complaints == []
 
 
@@ -178,9 +174,6 @@ def test_picked_pair_and_clicked_cell_show_their_sentences(address, browser):
     expect(page.get_by_text(f"{count} sentences", exact=True)).to_be_visible()
     expect(page.locator(".s-sel", has_text="B wrong, C right")).to_be_visible()
     expect(page.locator(".s-now", has_text="B wrong, C right")).to_be_visible()
-
-
-TEXT = "not <script>document.title='taken'</script> dull"
 
 
 def test_saved_counter_example_is_listed_and_can_be_removed(page, server, library):

@@ -29,6 +29,7 @@ NASTY = (
     *("\u200b=1", "\u2028line\u2029", "\ta", 'say "no", comma', "line\nbreak", "line\rreturn", "مرحبا بالعالم"),
     *("e\u0301😀", "%s {x} ${y} {{z}}"),
 )
+SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1"}
 
 
 def opened(browser, file: Path, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
@@ -145,9 +146,6 @@ def test_buttons_of_performance_errors_and_compare_make_a_report(browser, server
             save.click()
         assert f"<h1>{kind}</h1>" in Path(found.value.path()).read_text(encoding="utf-8"), link
     assert complaints == []
-
-
-SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1"}
 
 
 def own_table() -> bytes:

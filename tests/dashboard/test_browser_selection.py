@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from browsing import is_in_window, see, settle, violations, visit
+from browsing import find_bar, is_in_window, see, settle, violations, visit
 from playwright.sync_api import Page, Route, expect
 
 from core.error_analysis.predictions_table import PredictionTable, read_table
@@ -15,11 +15,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SENTENCES = "[aria-label^='Selected sentences']"
 
 
-def bar(page: Page):
-    """The selection as the bar shows it."""
-    return page.locator(".st-key-selected .s-now")
-
-
 def click_cell(page: Page) -> None:
     """The first cell of the matrix."""
     page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
@@ -27,8 +22,8 @@ def click_cell(page: Page) -> None:
 
 def shown(page: Page) -> str:
     """The text of the bar, once there is any."""
-    see(bar(page))
-    return bar(page).inner_text()
+    see(find_bar(page))
+    return find_bar(page).inner_text()
 
 
 def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browser, server):
@@ -54,7 +49,7 @@ def test_cell_is_selected_by_rule_or_rows_and_another_browser_restores_it(browse
     assert shown(other) == looked_at
     expect(other.locator(SENTENCES)).to_be_visible()
     other.get_by_role("button", name="Clear", exact=True).click()
-    expect(bar(other)).to_have_count(0)
+    expect(find_bar(other)).to_have_count(0)
     assert "select=" not in other.url and complaints == [] and others == []
     check_every_page(page)
     assert complaints == []
@@ -138,16 +133,11 @@ def test_figure_placeholder_is_shown_while_its_script_loads(browser, server):
     assert place.bounding_box()["height"] == before["height"]
 
 
-@pytest.fixture
-def seeds(library) -> None:
-    """A second seed of `finished`."""
+def test_rows_can_be_focused_ticked_unfolded_and_picked(page, server, library):
     second = shutil.copytree(library.get_path("finished"), library.folder / "second")
     record = json.loads((second / "run.json").read_text())
     record["config"]["training"]["seed"] = 7
     (second / "run.json").write_text(json.dumps(record))
-
-
-def test_rows_can_be_focused_ticked_unfolded_and_picked(page, server, seeds):
     page.goto(f"{server}/?run=finished")
     table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")
     see(table)

@@ -14,6 +14,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TEXT = "Although+the+paperback+had+splendid+essays,+it+repelled+me."
 HEIGHTS = """board => [board.getBoundingClientRect().bottom,
   Math.min(...[...board.querySelectorAll("td button")].filter(e => e.offsetHeight).map(e => e.offsetHeight))]"""
+WORDS = {"bad": ("bad", "dull", "slow"), "fair": ("fine", "usual", "plain"), "good": ("good", "warm", "wise")}
+PRESETS = {"ordered": "ndt-01-n2", "bilstm": "bilstm", "cnn": "cnn", "bayes": "tfidf-nb", "words": "lexicon"}
 
 
 def opened(page: Page, address: str, link: str) -> None:
@@ -228,10 +230,6 @@ def test_unusual_texts_are_predicted(browser, server):
         expect(page.locator(".st-key-answer .s-bar").first).to_be_visible()
         assert page.get_by_test_id("stException").count() == 0 and page.locator("img[src=x]").count() == 0, kind
         assert not is_too_wide(page, MAIN) and complaints == [] and said == [], kind
-
-
-WORDS = {"bad": ("bad", "dull", "slow"), "fair": ("fine", "usual", "plain"), "good": ("good", "warm", "wise")}
-PRESETS = {"ordered": "ndt-01-n2", "bilstm": "bilstm", "cnn": "cnn", "bayes": "tfidf-nb", "words": "lexicon"}
 
 
 @pytest.fixture(scope="module")

@@ -29,10 +29,6 @@ def start(page: Page, address: str, link: str = "") -> None:
     see(page.locator(".start .sentence"))
 
 
-def verdict(page: Page) -> str:
-    return page.locator(".start h1").inner_text()
-
-
 def measure(page: Page) -> dict[str, tuple[float, ...]]:
     """Return x, y and height of the sentence, of the buttons or the bar, and of the main button, where they are."""
     found = {place: page.locator(".start").locator(place) for place in PLACES}
@@ -71,7 +67,8 @@ def test_a_class_plays_to_the_result_with_keys_alone(browser, server, width, hei
         shown.append(measure(page))
         page.keyboard.press(KEY[question.label])
         expect(page.locator(".start .bar")).to_have_attribute("aria-label", re.compile("negative 0.*positive 0"))
-        assert verdict(page).startswith("It says" if question.right else "Fooled."), question.text
+        verdict = page.locator(".start h1").inner_text()
+        assert verdict.startswith("It says" if question.right else "Fooled."), question.text
         lead = question.text[slice(*question.words[question.effects.index(max(question.effects))])]
         without = "Without it," if len(question.flip) == 1 else "Without “"
         reason = page.locator(".start .why").inner_text()

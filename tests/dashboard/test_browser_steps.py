@@ -16,6 +16,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 TEXT = "a good film that is never dull and not bad"
 MOVED = "location.search.includes('stage={}')"
+TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training.batch_size": 8, "training.lr": 0.01}
+FIRST, SECOND = "the film was good", "the meal was <b>bad</b>"
+SMALL = {"model.width": 8, "model.ff_width": 8, "training.epochs": 1, "training.threads": 1, "text.min_freq": 1}
 
 
 def at(browser, server: str, width: int = 1440, height: int = 900, theme: str = "light", more: str = "") -> tuple:
@@ -125,9 +128,6 @@ def test_formula_and_matrices_are_visible_together_at_each_size(browser, server)
         assert complaints == []
 
 
-TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training.batch_size": 8, "training.lr": 0.01}
-
-
 @pytest.fixture(scope="module")
 def address(library, server, tmp_path_factory) -> str:
     """The app with one run, `names`, which is half trained."""
@@ -171,10 +171,6 @@ def test_error_kind_filters_and_typed_sentence_has_the_tags_of_the_command_line(
     expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])
     settle(page)
     assert [each for rules in looks(page) for each in violations(page, rules)] == [] and complaints == []
-
-
-FIRST, SECOND = "the film was good", "the meal was <b>bad</b>"
-SMALL = {"model.width": 8, "model.ff_width": 8, "training.epochs": 1, "training.threads": 1, "text.min_freq": 1}
 
 
 @pytest.fixture(scope="module")

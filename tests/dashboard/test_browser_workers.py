@@ -1,16 +1,10 @@
 """Two server processes, one of which is killed while somebody works: nothing typed, coded or uploaded is lost."""
 
-import os
 import re
-import signal
-import socket
-import subprocess
-import sys
 from urllib.parse import unquote_plus
 
-import psutil
 import pytest
-from browsing import ROOT, enter, open_export, open_page, see, settle, until, visit, wait_for
+from browsing import ROOT, dashboard, enter, find_server, open_export, open_page, see, settle, until, visit
 from playwright.sync_api import expect
 
 from core.error_analysis.codebook import Codes
@@ -25,28 +19,15 @@ ROWS = "text,label\n" + "".join(f"Film {number} was {word}.,{word}\n" for number
 @pytest.fixture
 def pool(tmp_path):
     """The address of two server processes, and a function that kills the one of a browser."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folders = {"SENTISCOPE_RUNS": str(tmp_path / "runs"), "SENTISCOPE_CACHE": str(tmp_path / "cache")}
-    folders["SENTISCOPE_STARTERS"] = str(ROOT / "trained")
-    command = [sys.executable, "-m", "dashboard.workers", "2", "run", "dashboard/server.py", f"--server.port={port}"]
-    with open(tmp_path / "log", "w+b") as log:
-        parent = subprocess.Popen(command, cwd=ROOT, env=os.environ | folders, stdout=log, stderr=log)
+    with dashboard(tmp_path / "runs", ROOT / "trained", "dashboard.workers 2") as address:
 
         def kill(page):
             """Kill the process of a page's browser."""
             (index,) = (each["value"] for each in page.context.cookies() if each["name"] == COOKIE)
-            found = psutil.Process(parent.pid).children()
-            at = sorted((int(each.cmdline()[4]), each) for each in found)
+            at = sorted((int(each.cmdline()[4]), each) for each in find_server(address).children())
             at[int(index)][1].kill()
 
-        try:
-            wait_for(f"http://127.0.0.1:{port}", parent, log)
-            yield f"http://127.0.0.1:{port}", kill
-        finally:
-            parent.send_signal(signal.SIGTERM)
-            parent.wait(30)
+        yield address, kill
 
 
 def reconnect(page, kill) -> None:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 ROWS = [(f"{word} film number {n}", label) for label, word in (("pos", "good"), ("neg", "bad")) for n in range(20)]
 CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
+LONGER = " with gears and valves that turn well"
 
 
 @pytest.fixture(autouse=True)
@@ -287,9 +288,6 @@ def buttons(app, setting: str):
 def use(app, setting: str, word: str) -> None:
     """Click the button for another value of a setting."""
     next(button for button in buttons(app, setting) if button.label == f"Use {word}").click().run()
-
-
-LONGER = " with gears and valves that turn well"
 
 
 @pytest.mark.parametrize("more", ["", LONGER])

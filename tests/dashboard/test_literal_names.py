@@ -18,16 +18,14 @@ NAMES = ('Qa "no" & <b>%{zz}</b>\n😀', "Qb 'yes' &amp; 50 %\r\n👍🏽")
 PLAIN = ('Qa "no" & <b>%{zz}</b> 😀', "Qb 'yes' &amp; 50 % 👍🏽")  # names that a file can hold
 KNOWN = {"amp": "&", "lt": "<", "gt": ">"}
 """Of the named entities, those that plotly.js draws and we write; it draws `&quot;` as it stands."""
+AS_THEY_ARE = ('say "no"', "it's", "a & b &amp; c", "<b>1 < 2</b>", "50 % of %{x}", "&lt;", "😀👍🏽é")
+OTHERWISE = {"two\nlines\r\nand\rmore": "two↵lines↵and↵more", "a\x00b\tc": "a\ufffdb c"}
 
 
 def drawn(text: str) -> str:
     """What plotly.js draws for a text: without tags, with its entities."""
     bare = re.sub(r"</?(?:b|i|br|span|sup|sub|extra)\b[^<>]*>", "", text)
     return re.sub(r"&(?:#(\d+)|([a-z]+));", lambda m: chr(int(m[1])) if m[1] else KNOWN.get(m[2], m[0]), bare)
-
-
-AS_THEY_ARE = ('say "no"', "it's", "a & b &amp; c", "<b>1 < 2</b>", "50 % of %{x}", "&lt;", "😀👍🏽é")
-OTHERWISE = {"two\nlines\r\nand\rmore": "two↵lines↵and↵more", "a\x00b\tc": "a\ufffdb c"}
 
 
 @pytest.mark.parametrize("name", [*AS_THEY_ARE, *OTHERWISE])

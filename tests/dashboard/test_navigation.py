@@ -23,6 +23,7 @@ from dashboard.presenter import DRAFT
 from dashboard.screens import ALIASES, HIDDEN, PAGES, list_entries
 
 pytestmark = pytest.mark.slow
+LINES = "Links, one a line"
 
 
 def menu(app) -> str:
@@ -184,9 +185,6 @@ def test_running_training_cannot_be_deleted_and_has_advice(chosen, runs):
     app = chosen("live")
     assert "This run cannot be deleted" in words(press(app, "remove-live")) and "cancel it first" in words(app)
     assert "remove-yes" not in [button.key for button in app.button] and (runs / "live").is_dir()
-
-
-LINES = "Links, one a line"
 
 
 def strip(app) -> dict:

@@ -49,6 +49,7 @@ SAID = {
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
 WITHOUT_RUN = ("start", "lessons", "lesson", "data", "models", "sweeps", "compare", "papers", "theory", "classroom")
 """Pages that are not about one run."""
+EVERY = pytest.mark.parametrize("page", SAID)
 
 
 def test_navigation_has_all_pages():
@@ -60,9 +61,6 @@ def brief(table, monkeypatch) -> dict[str, str]:
     """A link's parameters: Train shows the run, and Data a small file, because the built-in corpus takes seconds."""
     monkeypatch.setattr(access, "is_local", lambda: True)
     return {"data": str(table), "view": "run"}
-
-
-EVERY = pytest.mark.parametrize("page", SAID)
 
 
 def read_page(app) -> str:

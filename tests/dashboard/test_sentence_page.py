@@ -233,10 +233,6 @@ def pins(app) -> list[str]:
     return ["".join(app.query_params.get(key, "")) for key in PINNED]
 
 
-def strips(app) -> list[list[str]]:
-    return [[item["word"] for item in each["items"]] for each in pages.drawn(app, "words")]
-
-
 def test_pinned_sentence_is_compared_with_the_next_one(app, runs):
     press(opened(app), "pin-button")
     assert "Pinned" in app.session_state[state.MORE], "it opens the comparison"
@@ -249,7 +245,8 @@ def test_pinned_sentence_is_compared_with_the_next_one(app, runs):
     gap = now["positive"] - before["positive"]
     line = f"P(positive) {now['positive']:.3f} against {before['positive']:.3f} pinned: {gap:+.3f}".replace("-", "−")
     assert f"Pinned: <b>“{TEXT}”</b>" in markup(app) and line in markup(app)
-    assert strips(app)[1:] == [["bad", "film"], ["good", "film", ",", "dull", "and", "slow"]]
+    strips = [[item["word"] for item in each["items"]] for each in pages.drawn(app, "words")]
+    assert strips[1:] == [["bad", "film"], ["good", "film", ",", "dull", "and", "slow"]]
     assert "Difference of each effect" in markup(app)
 
 

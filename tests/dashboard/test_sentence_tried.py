@@ -13,6 +13,9 @@ from dashboard.data import data
 from dashboard.screens import sentence_history
 
 pytestmark = pytest.mark.slow
+HELD = "slow and dull, but a good film"
+ABOUT = ("finished", HELD, "positive", UNCHANGED)
+BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
 
 
 @pytest.fixture(autouse=True)
@@ -62,26 +65,16 @@ def test_user_text_is_not_read_as_markdown(app, runs):
     assert "**" not in lines(app)[0] and "\\!\\[x\\]" in lines(app)[0]
 
 
-HELD = "slow and dull, but a good film"
-ABOUT = ("finished", HELD, "positive", UNCHANGED)
-BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
-
-
-def hold(monkeypatch, name: str, *told) -> None:
-    """Make that computation report the same progress for ever."""
-
-    def held(*about, tell):
-        while True:
-            tell(*told)
-
-    monkeypatch.setattr(data, name, held)
-
-
 def test_long_text_shows_progress_and_can_be_stopped_with_its_prediction_visible(app, runs, monkeypatch):
     monkeypatch.setattr("dashboard.screens.sentence_bench.SHORT", 0)
     monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 0.2)
+
+    def held(*about, tell):
+        while True:
+            tell("parts", 0.25)
+
     with monkeypatch.context() as slow:
-        hold(slow, "parts", "parts", 0.25)
+        slow.setattr(data, "parts", held)
         sentence(app, text=HELD)
         known = data.request_all(*BENCH).known
         until(lambda: known.what == "parts")

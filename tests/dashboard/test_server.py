@@ -1,14 +1,13 @@
 """The dashboard as it is served: headers, terminal output, refused requests, and what visitors may open."""
 
 import asyncio
-import socket
 import subprocess
 import time
 import types
 import urllib.request
-from pathlib import Path
 
 import pytest
+from browsing import ROOT, find_free_port
 from pages import opened, press, words
 from refused import check_raises
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -23,19 +22,20 @@ from dashboard.data import data
 from dashboard.request_guard import Guard
 from dashboard.server import OneStepBack
 
-SERVER = Path(__file__).resolve().parents[2] / "dashboard" / "server.py"
+PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
+MB = 1024**2
+HIDDEN = ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/")
+OPEN = ("/", "/_stcore/health", "/metrics", "/_stcore/upload_file/a/b")
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """Address, headers of some responses, all output of the server, and the responses."""
     folder = tmp_path_factory.mktemp("server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     base = f"http://127.0.0.1:{port}"
     with (folder / "log").open("wb") as log:
-        command = build_command(SERVER, port, "127.0.0.1", [], browser=False)
+        command = build_command(ROOT / "dashboard" / "server.py", port, "127.0.0.1", [], browser=False)
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
     try:
         until = time.monotonic() + 60
@@ -52,15 +52,12 @@ def answers(tmp_path_factory):
     return base, headers, (folder / "log").read_text(), bodies
 
 
-PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
-
-
 @pytest.mark.slow
 def test_pages_start_with_the_history_script_and_no_other_origin_can_frame_them(answers):
     assert all(answers[1][p].get_all("Content-Security-Policy") == ["frame-ancestors 'self'"] for p in PATHS)
     assert answers[2] == f"Sentiscope is at {answers[0]} (Ctrl-C ends it)\n"
     pages = {path: page for path, page in answers[3].items() if page.startswith("<!--")}
-    script = (SERVER.parent / "assets" / "history.js").read_text()
+    script = (ROOT / "dashboard" / "assets" / "history.js").read_text()
     assert pages and all(page.index(script) < page.index("<script type=") for page in pages.values())
 
 
@@ -123,9 +120,6 @@ def test_download_passes_as_it_is(path):
     assert asked_for(path, b"application/zip", b"PK", b"<script", b"end")[1] == [b"PK", b"<script", b"end"]
 
 
-MB = 1024**2
-
-
 @pytest.fixture
 def kept(monkeypatch):
     """Streamlit's own store of uploads."""
@@ -185,10 +179,6 @@ def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):
         return [status for status, _ in await asyncio.gather(*(put(app, "one", number) for number in range(9)))]
 
     assert sorted(asyncio.run(many())) == [204] * 4 + [413] * 5 and not app.coming
-
-
-HIDDEN = ("/_stcore/metrics", "/base/_stcore/metrics", "/_stcore/metrics/")
-OPEN = ("/", "/_stcore/health", "/metrics", "/_stcore/upload_file/a/b")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])

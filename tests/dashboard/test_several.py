@@ -17,6 +17,7 @@ from dashboard import access, state
 pytestmark = pytest.mark.slow  # trains a multilabel model first
 
 SETTINGS = {**TINY, "data.split": "", "training.epochs": 6, "training.lr": 0.02}
+PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Stronger colour = larger"}
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +34,6 @@ def trained(file, tmp_path_factory) -> Path:
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     return pages.opened(app, page, **{"run": "several", "view": "run", **parameters})
-
-
-PAGES = {"runs": "several is the only tested model", "train": "Test macro F1", "steps": "Stronger colour = larger"}
 
 
 @pytest.mark.parametrize(("page", "said"), PAGES.items())

@@ -45,6 +45,7 @@ HAS = {
     "inceptive-16": {"branches"},
 }
 """Figures of parts that only some models have."""
+OF_LAMBDA = {"lambda-bench", "course", "course-value", "coefficients", "final-values"}
 
 
 def state_of(folder: Path) -> dict[str, tuple[int, int]]:
@@ -126,9 +127,6 @@ def test_starter_run_can_run_the_behavioral_tests(app):
     words = opened(app, "behave", run="starter-vanilla")
     assert "vanilla passes" in words and "cannot be tested" not in words
     assert STARTERS_APART in words
-
-
-OF_LAMBDA = {"lambda-bench", "course", "course-value", "coefficients", "final-values"}
 
 
 def test_starter_runs_of_each_kind_have_the_figures_of_their_parts(tmp_path, monkeypatch):

@@ -23,6 +23,7 @@ from dashboard.reader.models import ModelRequest
 pytestmark = pytest.mark.slow
 
 NOTHING = "There are no steps to show"
+DONOR = "good film, good and slow"
 
 
 def shown(app, **link):
@@ -67,9 +68,6 @@ def test_edits_of_the_link_change_the_steps_and_can_be_reset(app, runs):
     (data,) = drawn(app, "steps")
     cells = data["stages"][-1]["matrices"][-1]["cells"]
     assert cells[0] == pytest.approx(trained["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)
-
-
-DONOR = "good film, good and slow"
 
 
 def names(table) -> list[str]:

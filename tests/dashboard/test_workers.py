@@ -14,7 +14,7 @@ from http.cookies import SimpleCookie
 
 import psutil
 import pytest
-from browsing import ROOT
+from browsing import ROOT, find_free_port
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from waiting import until
 
@@ -72,9 +72,8 @@ def exchange(*requests: str) -> list[str]:
 
 def ask(path: str = "/", *, more: str = "", body: str = "", method: str = "GET", last: bool = True) -> str:
     """Return the text of a request."""
-    size = f"Content-Length: {len(body)}\r\n" if body else ""
-    end = "Connection: close\r\n" if last else ""
-    return f"{method} {path} HTTP/1.1\r\nHost: h:1\r\n{more}{size}{end}\r\n{body}"
+    more += (f"Content-Length: {len(body)}\r\n" if body else "") + ("Connection: close\r\n" if last else "")
+    return f"{method} {path} HTTP/1.1\r\nHost: h:1\r\n{more}\r\n{body}"
 
 
 def read_told(answer: str) -> dict:
@@ -134,14 +133,12 @@ def test_what_no_process_answers_is_refused(request_, status):
     assert said.startswith(f"HTTP/1.1 {status} ")
 
 
-def test_slow_head_is_closed(monkeypatch):
-    monkeypatch.setattr(workers, "PATIENCE", 0.05)
-    assert exchange("GET / HTTP/1.1\r\nHost:") == [""]
-
-
-def test_connections_above_the_limit_are_closed(monkeypatch):
-    monkeypatch.setattr(workers, "CONNECTIONS", 0)
-    assert exchange("") == [""]
+@pytest.mark.parametrize(
+    ("limit", "value", "sent"), [("PATIENCE", 0.05, "GET / HTTP/1.1\r\nHost:"), ("CONNECTIONS", 0, "")]
+)
+def test_slow_heads_and_connections_above_the_limit_are_closed(monkeypatch, limit, value, sent):
+    monkeypatch.setattr(workers, limit, value)
+    assert exchange(sent) == [""]
 
 
 def test_only_this_machine_names_the_browser_it_asks_for():
@@ -164,14 +161,11 @@ def test_several_processes_are_asked_for_by_the_command():
 
 @pytest.mark.slow
 def test_dead_process_is_replaced_and_all_end_with_the_command(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     command = build_command(ROOT / "dashboard" / "server.py", port, "127.0.0.1", [], browser=False, workers=2)
-    log = tmp_path / "log"
-    environment = {**os.environ, "SENTISCOPE_RUNS": str(tmp_path)}
+    log, own = tmp_path / "log", os.environ | {"SENTISCOPE_RUNS": str(tmp_path)}
     with log.open("wb") as out:
-        parent = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+        parent = subprocess.Popen(command, cwd=ROOT, env=own, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
 
     def load(cookie: str = "") -> SimpleCookie:
         """Ask for a page; return the cookies that it sets."""

@@ -150,10 +150,6 @@ def _lines(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
     return "\n".join(form.format(*each) for each in cells).encode()
 
 
-def _gz(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
-    return gzip.compress(random.choice((_jsonl, _json, _lines))(random, rows), mtime=0)
-
-
 def _zip(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))) as archive:
@@ -219,6 +215,6 @@ _WRITERS: dict[str, Callable[[random.Random, list[dict[str, Any]]], bytes]] = {
     "parquet": _parquet,
     "txt": _trees,
     "text": _lines,
-    "gz": _gz,
+    "gz": lambda random, rows: gzip.compress(random.choice((_jsonl, _json, _lines))(random, rows), mtime=0),
     "zip": _zip,
 }

@@ -13,15 +13,14 @@ import asyncio
 import contextlib
 import os
 import random
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from browsing import ROOT, dashboard, find_server, served
+
 PAUSE = 2.0  # seconds from an answer to the next click
 WORDS = ("film", "not", "never", "good", "service", "would", "food", "story", "room", "bad")
 RUNS = ("vanilla", "ndt-01-n3", "differential")
@@ -124,49 +125,18 @@ class Session:
         return await self.rerun()
 
 
-@contextlib.contextmanager
-def serve(command: list[str], scratch: str) -> Iterator[tuple[str, psutil.Process]]:
-    """Run a server command with a free port; yield its address and process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folders = {"SENTISCOPE_RUNS": f"{scratch}/runs", "SENTISCOPE_CACHE": f"{scratch}/cache"}
-    environment = {**os.environ, **folders, "SENTISCOPE_STARTERS": str(ROOT / "trained"), "OMP_NUM_THREADS": "1"}
-    address = f"http://127.0.0.1:{port}"
-    with open(f"{scratch}/log", "ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", *command, f"--server.port={port}", "--server.headless=true"],
-            cwd=ROOT, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            for _ in range(600):
-                with contextlib.suppress(OSError):
-                    urllib.request.urlopen(f"{address}/_stcore/health", timeout=60).read()
-                    break
-                time.sleep(0.1)
-            yield address, psutil.Process(process.pid)
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def list_servers(server: psutil.Process) -> list[psutil.Process]:
+def list_servers(address: str) -> list[psutil.Process]:
     """Return a server's processes, without what they compute in processes of their own."""
-    found = [server, *server.children(recursive=True)]
+    found = [server := find_server(address), *server.children(recursive=True)]
     return [each for each in found if "run" in (line := each.cmdline()) and "-m" in line]
 
 
-def measure_cpu(server: psutil.Process) -> float:
+def measure_cpu(address: str) -> float:
     """Return the CPU seconds that a server has used."""
-    return sum(sum(each.cpu_times()[:2]) for each in list_servers(server))
+    return sum(sum(each.cpu_times()[:2]) for each in list_servers(address))
 
 
-def measure_memory(server: psutil.Process) -> int:
-    """Return the megabytes that a server holds."""
-    return round(sum(each.memory_info().rss for each in list_servers(server)) / 2**20)
-
-
-async def measure_cost(address: str, server: psutil.Process, page: str, times: int) -> dict[str, float]:
+async def measure_cost(address: str, page: str, times: int) -> dict[str, float]:
     """Return CPU seconds of a warm rerun and of a click of one session, and of the first rerun of other selections."""
     found = {}
     async with Session(address, page, 0) as session:
@@ -175,10 +145,10 @@ async def measure_cost(address: str, server: psutil.Process, page: str, times: i
             await session.click()
         await asyncio.sleep(1)
         for name, act in (("rerun", session.rerun), ("click", session.click)):
-            before = measure_cpu(server)
+            before = measure_cpu(address)
             for _ in range(times):
                 await act()
-            found[name] = (measure_cpu(server) - before) / times
+            found[name] = (measure_cpu(address) - before) / times
         session.size = 0
         await session.rerun()
         found["kB"] = session.size / 1000
@@ -186,21 +156,21 @@ async def measure_cost(address: str, server: psutil.Process, page: str, times: i
         costs = []
         for number in range(3, 12, 3):  # selections of the same run that nobody has asked for
             async with Session(address, page, number) as session:
-                before = measure_cpu(server)
+                before = measure_cpu(address)
                 await session.rerun()
-                costs.append(measure_cpu(server) - before)
+                costs.append(measure_cpu(address) - before)
         found["first of another selection"] = statistics.mean(costs)
     return found
 
 
 def print_costs(scratch: str, times: int) -> None:
     """Print the CPU of reruns and clicks of each page, as multiples of a rerun of the bare app."""
-    with serve(["streamlit", "run", "tests/load/bare.py"], scratch) as bare:
-        base = asyncio.run(measure_cost(*bare, "bare", times))
-        with serve(["dashboard.launcher", "run", "dashboard/server.py"], scratch) as served:
+    with served("tests/load/bare.py") as bare:
+        base = asyncio.run(measure_cost(bare, "bare", times))
+        with dashboard(Path(scratch, "runs"), ROOT / "trained") as address:
             for page in ("runs", "performance", "sentence", "errors", "embeddings"):
-                found = asyncio.run(measure_cost(*served, page, times))
-                again = asyncio.run(measure_cost(*bare, "bare", max(times // 2, 5)))
+                found = asyncio.run(measure_cost(address, page, times))
+                again = asyncio.run(measure_cost(bare, "bare", max(times // 2, 5)))
                 unit = (base["rerun"] + again["rerun"]) / 2
                 words = [f"{name} {value:.0f}" if name == "kB" else f"{name} {value:.3f} s × {value / unit:.2f}"
                          for name, value in found.items()]  # fmt: skip
@@ -222,20 +192,16 @@ async def attend(address: str, page: str, number: int, until: float, heard: dict
         print(f"    {page}: {type(error).__name__} {error}", flush=True)
 
 
-async def hold_class(
-    address: str, server: psutil.Process, pages: tuple[str, ...], sessions: int, minutes: float
-) -> dict[str, list[float]]:
+async def hold_class(address: str, pages: tuple[str, ...], sessions: int, minutes: float) -> dict[str, list[float]]:
     """Let people click for some minutes; return the seconds of all answers, and megabytes every ten seconds."""
     heard: dict[str, list[float]] = defaultdict(list)
     until = time.monotonic() + 60 * minutes
-    before = measure_cpu(server)
-    people = [
-        asyncio.create_task(attend(address, pages[each % len(pages)], each, until, heard)) for each in range(sessions)
-    ]
+    before, shown = measure_cpu(address), islice(cycle(pages), sessions)
+    people = [asyncio.create_task(attend(address, page, each, until, heard)) for each, page in enumerate(shown)]
     while any(not each.done() for each in people):
-        heard["MB"].append(measure_memory(server))
+        heard["MB"].append(round(sum(each.memory_info().rss for each in list_servers(address)) / 2**20))
         await asyncio.wait(people, timeout=10)
-    heard["CPU"].append((measure_cpu(server) - before) / max(len(heard["all"]), 1))
+    heard["CPU"].append((measure_cpu(address) - before) / max(len(heard["all"]), 1))
     return heard
 
 
@@ -254,14 +220,10 @@ def print_class(name: str, heard: dict[str, list[float]], base: dict[str, list[f
 @contextlib.contextmanager
 def train(count: int, scratch: str) -> Iterator[None]:
     """Keep so many trainings at work."""
-    folders = {"SENTISCOPE_RUNS": f"{scratch}/runs", "SENTISCOPE_CACHE": f"{scratch}/cache", "OMP_NUM_THREADS": "1"}
     options = ["train", "--model", "vanilla", "--set", "training.epochs=200"]
     with open(f"{scratch}/trainings", "ab") as log:
-        started = [
-            subprocess.Popen([sys.executable, "-m", "core.cli", *options, "--name", f"load-{each}"], cwd=ROOT,
-                             env={**os.environ, **folders}, stdout=log, stderr=log)
-            for each in range(count)
-        ]  # fmt: skip
+        commands = [[sys.executable, "-m", "core.cli", *options, "--name", f"load-{each}"] for each in range(count)]
+        started = [subprocess.Popen(each, cwd=ROOT, stdout=log, stderr=log) for each in commands]
         try:
             yield
             for each in started:
@@ -283,18 +245,20 @@ def main() -> None:
     parser.add_argument("--trainings", type=int, default=0)
     args = parser.parse_args()
     random.seed(1)
-    module = ["dashboard.launcher"] if args.workers == 1 else ["dashboard.workers", str(args.workers)]
+    module = "dashboard.launcher" if args.workers == 1 else f"dashboard.workers {args.workers}"
     with tempfile.TemporaryDirectory() as scratch:
+        os.environ |= {"SENTISCOPE_RUNS": f"{scratch}/runs", "SENTISCOPE_CACHE": f"{scratch}/cache"}
+        os.environ |= {"OMP_NUM_THREADS": "1", "STREAMLIT_SERVER_HEADLESS": "true"}
         Path(scratch, "runs").mkdir()
         if args.cost:
             print_costs(scratch, args.times)
             return
         with train(args.trainings, scratch):
-            with serve(["streamlit", "run", "tests/load/bare.py"], scratch) as bare:
-                base = asyncio.run(hold_class(*bare, ("bare",), args.sessions, args.minutes))
+            with served("tests/load/bare.py") as bare:
+                base = asyncio.run(hold_class(bare, ("bare",), args.sessions, args.minutes))
             print_class("bare", base, base)
-            with serve([*module, "run", "dashboard/server.py"], scratch) as served:
-                print_class("dashboard", asyncio.run(hold_class(*served, ROOM, args.sessions, args.minutes)), base)
+            with dashboard(Path(scratch, "runs"), ROOT / "trained", module) as address:
+                print_class("dashboard", asyncio.run(hold_class(address, ROOM, args.sessions, args.minutes)), base)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import psutil
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
@@ -66,13 +67,18 @@ def opened_browser(program: str | None = None) -> Iterator[Browser]:
         browser.close()
 
 
-@contextmanager
-def served(script: str | Path, module: str = "streamlit", **environment: str) -> Iterator[str]:
-    """A Streamlit script on a free port; yields its address once it responds."""
+def find_free_port() -> int:
+    """Return a port of this machine at which nobody serves."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", module, "run", str(script), f"--server.port={port}"]
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def served(script: str | Path, module: str = "streamlit", **environment: str) -> Iterator[str]:
+    """Serve a script by a module and its first arguments on a free port; yield its address once it responds."""
+    port = find_free_port()
+    command = [sys.executable, "-m", *module.split(), "run", str(script), f"--server.port={port}"]
     with tempfile.TemporaryFile() as log:  # an unread pipe fills up and blocks the server
         environment = {**os.environ, **environment}
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
@@ -85,12 +91,19 @@ def served(script: str | Path, module: str = "streamlit", **environment: str) ->
 
 
 @contextmanager
-def dashboard(runs: Path, starters: Path | None = None) -> Iterator[str]:
+def dashboard(runs: Path, starters: Path | None = None, module: str = "dashboard.launcher") -> Iterator[str]:
     """Serve the dashboard on these runs, and on these starter runs."""
     folders = {"SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(runs.parent / "cache")}
     folders["SENTISCOPE_STARTERS"] = str(starters or runs.parent / "no-starters")
-    with served("dashboard/server.py", "dashboard.launcher", **folders) as address:
+    with served("dashboard/server.py", module, **folders) as address:
         yield address
+
+
+def find_server(address: str) -> psutil.Process:
+    """Return the process that `served` started at an address."""
+    option = f"--server.port={address.rpartition(':')[2]}"
+    alive = (each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE)
+    return next(each for each in alive if option in each.cmdline())
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
@@ -148,6 +161,16 @@ def see(what: Locator) -> None:
     """Wait until an element is visible and its page settled."""
     expect(what).to_be_visible()
     settle(what.page)
+
+
+def arrive(page: Page, title: str) -> None:
+    """Wait until the page with this title is settled."""
+    see(page.get_by_role("heading", level=1, name=title, exact=True))
+
+
+def find_bar(page: Page) -> Locator:
+    """Return the text of the selection in its bar."""
+    return page.locator(".st-key-selected .s-now")
 
 
 def enter(field: Locator, text: str) -> None:

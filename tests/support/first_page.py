@@ -4,21 +4,18 @@ Its page of runs must list them, ask no other host for anything, and leave nothi
 """
 
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 
-from browsing import MISSING, chromium, opened_browser, settle, visit, wait_for
+from browsing import MISSING, chromium, find_free_port, opened_browser, settle, visit, wait_for
 
 
 def main(command: str, runs: list[str]) -> None:
     """Start the command, check the page, end it; an AssertionError describes any problem."""
     program = chromium()
     assert program, MISSING
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     address = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen([command, "dashboard", "--no-browser", f"--port={port}"], stdout=log, stderr=log)

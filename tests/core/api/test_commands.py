@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 SETTINGS = "model.width=16 model.ff_width=16 training.batch_size=8 training.lr=0.01 training.threads=1 text.min_freq=1"
 TINY = [f"--set={setting}" for setting in SETTINGS.split()]
+HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 
 
 @pytest.fixture(scope="module")
@@ -217,9 +218,6 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     peaks = (line.split()[1:] for line in done.stdout.splitlines() if line.startswith("peaks"))
     before, after = (1024 * sum(map(int, each)) for each in peaks)
     assert sum(1 for _ in (place / "said-40000.csv").open()) == 40_001 and after - before < 12e6
-
-
-HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 
 
 def test_json_keeps_all_characters_and_output_cannot_control_the_terminal(cli, trained, place):

@@ -98,19 +98,6 @@ def test_tags_exist_without_errors_and_for_one_several_or_twenty_classes(cli, ru
     assert cli("errors", run, "--tags")[0] == cli("errors", run, "--tags", "--where", "text~nobody says this")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("three", "--order", "shortest"), "no order shortest; there are sure, wrong, margin, unsure, file"),
-        (("three", "--csv", "/dev/null"), "not a file"),
-        (("three", "--against", "nosuch"), "nosuch"),
-        (("three", "--tags", "--against", "twenty"), "cannot be compared"),
-    ],
-)
-def test_invalid_filters_exit_with_code_2(cli, arguments, said):
-    cli.refused(said, "errors", *arguments)
-
-
 def test_python_accepts_a_single_rule_and_rows_follow_the_chosen_order(place, cli):
     run = Run("three", RunStore(place / "runs"))
     assert run.errors(where="all")["selected"]["n"] == 40
@@ -139,19 +126,6 @@ def test_slices_are_saved_listed_used_and_removed(cli, place):
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--where", "wrong"), "name it with --save NAME"),
-        (("--rm", "nobody"), "no slice nobody of the data of run 'three'"),
-        (("--save", "x", "--where", "ids:0123456789abcdef"), "are not stored here"),
-    ],
-)
-def test_invalid_slices_are_refused_and_not_saved(cli, place, arguments, said):
-    cli.refused(said, "slices", "three", *arguments)
-    assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
-
-
 def test_report_is_one_json_object_and_a_file(cli, tmp_path):
     file = tmp_path / "one.html"
     code, out, err = cli("report", "one", "--to", str(file), "--json")
@@ -164,12 +138,20 @@ def test_report_is_one_json_object_and_a_file(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "said"),
     [
-        (("gone",), "gone"),
-        (("one", "--split", "dev"), "no predictions of a split 'dev'"),
-        (("one", "--to", "/no/such/folder/one.html"), "no such folder"),
+        (("errors", "three", "--order", "shortest"), "no order shortest; there are sure, wrong, margin, unsure, file"),
+        (("errors", "three", "--csv", "/dev/null"), "not a file"),
+        (("errors", "three", "--against", "nosuch"), "nosuch"),
+        (("errors", "three", "--tags", "--against", "twenty"), "cannot be compared"),
+        (("slices", "three", "--where", "wrong"), "name it with --save NAME"),
+        (("slices", "three", "--rm", "nobody"), "no slice nobody of the data of run 'three'"),
+        (("slices", "three", "--save", "x", "--where", "ids:0123456789abcdef"), "are not stored here"),
+        (("report", "gone"), "gone"),
+        (("report", "one", "--split", "dev"), "no predictions of a split 'dev'"),
+        (("report", "one", "--to", "/no/such/folder/one.html"), "no such folder"),
     ],
 )
-def test_wrong_input_gives_an_error_sentence(cli, words, said):
-    cli.refused(said, "report", *words)
+def test_wrong_input_gives_an_error_sentence_and_saves_no_slice(cli, place, arguments, said):
+    cli.refused(said, *arguments)
+    assert Run("three", RunStore(place / "runs")).slices()["slices"] == []

@@ -3,6 +3,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]
 
 STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
+PAIR = ("compare", *STARTERS[:2])
 
 
 @pytest.fixture(scope="module")
@@ -31,22 +32,6 @@ def test_comparison_prints_finding_letters_and_verdicts_also_with_renamed_labels
     assert "Note: no row has the label 'good', which is to be renamed or left out" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        ([*STARTERS[:2], "--data", "nowhere.csv"], "nowhere.csv"),
-        ([STARTERS[0]] * 2, "'starter-vanilla' cannot be compared with itself; a comparison needs two runs or more"),
-        ([*STARTERS[:2], "--map", "pos=positive"], "--map belongs to --data"),
-        (
-            [*STARTERS[:2], "--data", "codes.csv"],
-            f"sentiscope compare {' '.join(STARTERS[:2])} --data codes.csv --map 0=negative --map 1=positive",
-        ),
-    ],
-)
-def test_wrong_input_exits_with_code_2_and_an_error_sentence(cli, words, reason):
-    cli.refused(reason, "compare", *words)
-
-
 SUITE = """
 name: mine
 tests:
@@ -55,14 +40,8 @@ tests:
 """
 
 
-@pytest.fixture
-def file(place, starters):
-    path = place / "my.yaml"
-    path.write_text(SUITE)
-    return path
-
-
-def test_capabilities_are_listed_by_run_with_intervals(cli, file):
+def test_capabilities_are_listed_by_run_with_intervals(cli, place):
+    (file := place / "my.yaml").write_text(SUITE)
     lines = cli.lines("behave", "starter-vanilla", "starter-differential", "--suite", file)
     assert lines[0] == "mine: 2 tests of 2 capabilities, 3 cases. Failure rate and 95 % interval:"
     assert "words must be 0.50 (0.09 to 0.91) 0.50 (0.09 to 0.91)" in lines
@@ -72,7 +51,20 @@ def test_capabilities_are_listed_by_run_with_intervals(cli, file):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("nobody",), "no run 'nobody'"), (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY")],
+    [
+        ((*PAIR, "--data", "nowhere.csv"), "nowhere.csv"),
+        (
+            ("compare", *STARTERS[:1] * 2),
+            "'starter-vanilla' cannot be compared with itself; a comparison needs two runs or more",
+        ),
+        ((*PAIR, "--map", "pos=positive"), "--map belongs to --data"),
+        (
+            (*PAIR, "--data", "codes.csv"),
+            f"sentiscope {' '.join(PAIR)} --data codes.csv --map 0=negative --map 1=positive",
+        ),
+        (("behave", "nobody"), "no run 'nobody'"),
+        (("behave", "starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY"),
+    ],
 )
-def test_invalid_requests_exit_with_code_2(cli, file, arguments, said):
-    cli.refused(said, "behave", *arguments)
+def test_wrong_input_exits_with_code_2_and_an_error_sentence(cli, arguments, said):
+    cli.refused(said, *arguments)

@@ -25,6 +25,7 @@ from core.runs.store import RunStore
 GIGABYTE = 1024**3
 Memory = namedtuple("Memory", "available total")
 Disk = namedtuple("Disk", "free total")
+SCRIPT = Path("app.py")
 
 
 @pytest.fixture(autouse=True)
@@ -116,9 +117,6 @@ def test_missing_library_is_reported(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", without)
     result = api.doctor()
     assert result["versions"]["umap-learn"] is None and result["problems"] == [f"umap-learn is not installed: {AGAIN}"]
-
-
-SCRIPT = Path("app.py")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1"])

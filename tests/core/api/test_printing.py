@@ -9,6 +9,7 @@ from core.api import printing
 from core.api.printing import PLAIN, TrainingProgress, say, tabulate
 
 TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a\\", "[link=file:etc]x[/link]"]
+RUN = "words-0001-s0-inceptive-16"
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -49,9 +50,6 @@ def narrow(monkeypatch):
         return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
     return tabulated
-
-
-RUN = "words-0001-s0-inceptive-16"
 
 
 def test_narrow_tables_cut_no_word_or_letter_and_break_none_if_there_is_room(narrow):

@@ -14,6 +14,7 @@ from core.cli import OLD_NAMES
 
 TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "runs import", "runs rm"}
 """Names printed as a tree, or not printed."""
+OLD = [(tuple(name.split()), old, new) for name, names in OLD_NAMES.items() for old, new in names.items()]
 
 
 def test_package_exports_core_objects_with_docstrings():
@@ -90,9 +91,6 @@ def test_option_table_lists_all_options_and_limits_and_files_have_the_same_names
     }.items():
         for name in names.split():
             assert option in {found for each in COMMANDS[name,].params for found in each.opts}, name
-
-
-OLD = [(tuple(name.split()), old, new) for name, names in OLD_NAMES.items() for old, new in names.items()]
 
 
 @pytest.mark.parametrize(("path", "old", "new"), OLD)

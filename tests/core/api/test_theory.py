@@ -1,20 +1,11 @@
 """The command `theory`: what it prints, and its JSON."""
 
-from pathlib import Path
-
 import pytest
 
 from core.api import public as sentiscope
 from core.api.theory_experiments import QUESTIONS
 
-pytestmark = pytest.mark.slow
-
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
-
-
-@pytest.fixture(autouse=True)
-def _starters(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

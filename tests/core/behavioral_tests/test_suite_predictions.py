@@ -32,6 +32,8 @@ tests:
   - {name: case, capability: spelling, kind: invariance, edits: [upper case], texts: [The film was good.]}
   - {name: ask, capability: neutral, kind: minimum, expected: neutral, texts: [Is it good?]}
 """
+BINARY = find_polarities("run", ("negative", "positive"))
+FIVE = find_polarities("run", ("very negative", "negative", "neutral", "positive", "very positive"))
 
 
 @pytest.fixture
@@ -110,10 +112,6 @@ def test_suite_predictions_work_without_a_writable_cache(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file"))
     assert SuiteAnswers.from_suite(store, RUNS[0], suite).judge() == stored
-
-
-BINARY = find_polarities("run", ("negative", "positive"))
-FIVE = find_polarities("run", ("very negative", "negative", "neutral", "positive", "very positive"))
 
 
 def judge_answers(kind, cases, answers, sides=BINARY, **more):

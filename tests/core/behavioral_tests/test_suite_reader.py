@@ -17,6 +17,8 @@ from core.data.yaml_tree import LARGEST
 from core.exceptions import DataError
 
 ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: [x]}\n"
+SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for n in range(200))}]}}"
+HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"
 
 
 @pytest.mark.parametrize(
@@ -90,9 +92,6 @@ def test_yaml_words_follow_the_core_schema():
     assert plain == {"a": {"a": words}, "b": [1, -2, 0.5, 1000.0, True, None, None, ""]}
 
 
-SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for n in range(200))}]}}"
-
-
 @pytest.mark.parametrize(
     ("slots", "texts", "said"),
     [
@@ -164,9 +163,6 @@ def test_other_tables_are_refused_with_the_columns_of_a_suite(tmp_path):
     names = r"below the column names text, test, capability and expected or group; found"
     check_raises(DataError, f"{names} text, label", table, tmp_path, ["x,1", "y,0"], "text,label")
     check_raises(DataError, f"{names} no row that names its columns", table, tmp_path, [])
-
-
-HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"
 
 
 def parse_test(body: str, *, shared: str = ""):

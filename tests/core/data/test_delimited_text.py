@@ -13,6 +13,8 @@ from core.data.labeled_files import inspect_file
 from core.exceptions import DataError
 
 ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 else "bad") for n in range(30))]
+field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)
+DATA = [f"text number {n},{'good' if n % 2 else 'bad'}" for n in range(40)]
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ",", ";", "|", "|||", "::"])
@@ -70,9 +72,6 @@ def test_the_header_setting_overrides_detection(header, columns, rows):
     assert (parsed.head.named, parsed.columns, len(parsed.rows)) == (header == "yes", columns, rows)
 
 
-field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)
-
-
 @pytest.mark.slow
 @examples(60)
 def test_fully_quoted_csv_is_read_back(count):
@@ -109,9 +108,6 @@ def test_the_quoting_without_stray_quotes_is_chosen(lines, kind, first):
     parsed = parse_table("\n".join([f"text{mark}label", *lines]))
     assert (parsed.quoting.kind, parsed.columns, len(parsed.rows)) == (kind, ("text", "label"), 30)
     assert parsed.rows[0] == (first or ['she said "no 0, thanks" twice', "0"])
-
-
-DATA = [f"text number {n},{'good' if n % 2 else 'bad'}" for n in range(40)]
 
 
 @pytest.mark.parametrize(

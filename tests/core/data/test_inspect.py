@@ -15,6 +15,8 @@ from core.data.labels import read_labels, sort_names
 from core.data.load import load_dataset
 from core.exceptions import DataError
 
+SETS = [("calm",), ("calm", "joy"), (), ("joy",), ("calm", "fear", "joy"), ("fear",)]
+
 
 def table(path, count=40, **columns):
     texts = [f"sentence {n} is about the weather" for n in range(count)]
@@ -230,9 +232,6 @@ def test_class_order_does_not_depend_on_row_order():
     names = ["nan", "-1", "0", "+1", "1", "1.0", "1.5", "a", "A", "item 2", "item 10"]
     orders = {sort_names(pd.Series(names[at:] + names[:at], dtype="str")) for at in range(len(names))}
     assert orders == {("-1", "0", "+1", "1", "1.0", "1.5", "A", "a", "item 2", "item 10", "nan")}
-
-
-SETS = [("calm",), ("calm", "joy"), (), ("joy",), ("calm", "fear", "joy"), ("fear",)]
 
 
 def rows(count=24):

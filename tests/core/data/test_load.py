@@ -14,6 +14,10 @@ from core.data.load import load_dataset
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable
 from core.text.text_pairs import join_pair, split_pair
 
+UNKNOWN = "no hub repository is known for '{}'; give a local copy with --data PATH"
+KORNLI = ("entailment", "neutral", "contradiction")
+ROWS = [(f"text {row}", f"other {row % 7}", ("yes", "no")[row % 2]) for row in range(20)]
+
 
 def frame(count, start=0, classes=2):
     return pd.DataFrame([(f"text {start + n}", n % classes) for n in range(count)], columns=["text", "label"])
@@ -24,9 +28,6 @@ def folder(path, **sizes):
     for number, (name, size) in enumerate(sizes.items()):
         (size if isinstance(size, pd.DataFrame) else frame(size, 10_000 * number)).to_parquet(path / f"{name}.parquet")
     return path
-
-
-UNKNOWN = "no hub repository is known for '{}'; give a local copy with --data PATH"
 
 
 def sizes(dataset):
@@ -275,10 +276,6 @@ def test_the_new_split_rule_moves_no_row_without_rare_classes(tmp_path):
         load_dataset(DataConfig(name=str(path))).fingerprint
         == load_dataset(DataConfig(name=str(path), split_rule=1)).fingerprint
     )
-
-
-KORNLI = ("entailment", "neutral", "contradiction")
-ROWS = [(f"text {row}", f"other {row % 7}", ("yes", "no")[row % 2]) for row in range(20)]
 
 
 def write_pairs(path, columns, rows=ROWS):

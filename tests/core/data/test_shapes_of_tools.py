@@ -19,6 +19,7 @@ OF_ALL = {"small", "small-class", "duplicate", "several-labels"}
 """Findings that do not depend on the shape."""
 GOOD_ONES = [shape for shape in SHAPES if not shape.refused]
 BAD_ONES = [shape for shape in SHAPES if shape.refused]
+TO_PREDICT = ("key.json", "nested.jsonl", "studio.json", "studio_none.json", "about_first.xlsx", "reviews.csv.gz")
 
 
 def write_shape(shape, folder):
@@ -222,9 +223,6 @@ def test_limits_apply_to_nested_rows(monkeypatch, tmp_path, chosen, content, sai
     monkeypatch.setenv(limits.VARIABLE, chosen)
     (tmp_path / "a.json").write_text(json.dumps(content))
     check_raises(DataError, said, inspect_file, tmp_path / "a.json")
-
-
-TO_PREDICT = ("key.json", "nested.jsonl", "studio.json", "studio_none.json", "about_first.xlsx", "reviews.csv.gz")
 
 
 @pytest.mark.parametrize("name", [*TO_PREDICT, "kaggle.zip"])

@@ -11,6 +11,7 @@ from core.exceptions import ConfigError, DataError
 
 labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
 seeds = st.integers(0, 2**32)
+kinds_of = st.lists(st.integers(0, 12), min_size=3, max_size=120).map(np.array)
 
 
 @pytest.mark.slow
@@ -69,9 +70,6 @@ def test_three_parts_cover_all_rows_and_depend_on_the_seed(labels, seed):
 )
 def test_split_sizes_equal_those_of_the_papers(rows, shares, sizes):
     assert tuple(map(len, cut_three_parts(np.arange(rows) % 2, shares, 0))) == sizes
-
-
-kinds_of = st.lists(st.integers(0, 12), min_size=3, max_size=120).map(np.array)
 
 
 @pytest.mark.slow

@@ -12,6 +12,9 @@ from core.data.sources import SOURCES, check_availability
 from core.data.stream import read_published, stream_rows
 from core.exceptions import DataError, NotAvailable
 
+AIRLINE = ["tweet_id", "airline_sentiment", "airline_sentiment_confidence", "negativereason", "airline", "name", "text"]
+LABEL = r"train\.csv, row {}, field 'class': {}"
+
 
 def stream_file(path, **reading):
     rows = stream_rows(path, **reading)
@@ -124,9 +127,6 @@ def test_streams_report_guessed_encodings_and_detect_them_from_late_bytes(tmp_pa
         list(stream_rows(tmp_path / "a.csv", encoding="ascii").batches)
 
 
-AIRLINE = ["tweet_id", "airline_sentiment", "airline_sentiment_confidence", "negativereason", "airline", "name", "text"]
-
-
 def table(path, rows, delimiter=",", encoding="utf-8", quoting=csv.QUOTE_MINIMAL):
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding=encoding, newline="") as file:
@@ -213,9 +213,6 @@ def test_published_columns_are_kept_without_authors_and_missing_files_named(tmp_
         read_published_folder(tmp_path / "yelp-5", "yelp-5")
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     assert check_availability(SOURCES["yelp-5"]).state == "incomplete: test.csv lacks"
-
-
-LABEL = r"train\.csv, row {}, field 'class': {}"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from core.error_analysis.selection import Selection, describe_selection, select_
 from core.exceptions import InputError
 from core.runs.store import RunStore
 
+KEYS = [f"{n:012x}" for n in range(200)]
+
 
 @pytest.fixture
 def codes(tmp_path):
@@ -249,9 +251,6 @@ def test_changes_made_before_taking_a_name_can_be_undone(codes):
     code_rows(codes, ["a", "b"], ["irony"], author=make_visitor_id("0" * 12))
     codes.transfer_visitor(make_visitor_id("0" * 12), "ann")
     assert codes.undo_last("ann")["said"] == "irony: 2 rows" and codes.read_annotations().given == {}
-
-
-KEYS = [f"{n:012x}" for n in range(200)]
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
@@ -62,19 +60,16 @@ def test_a_planted_word_is_found_and_raises_the_auc():
     assert name_measure(measures["labels"]) in ("share of a", "share of b")
 
 
-def list_grams(text):
-    words = text.split()
-    singles, pairs = set(words), {" ".join(pair) for pair in pairwise(words)}
-    return singles | pairs | {" ".join(each) for each in zip(words, words[1:], words[2:], strict=False)}
-
-
 @pytest.mark.slow
 def test_phrase_tests_equal_fisher_and_holm():
     random = np.random.default_rng(3)
     training = draw_texts(random, 120)
     split = [f"{text} new" if n < 20 else text for n, text in enumerate(draw_texts(random, 80))]
     found, tried = find_phrases(training, split)
-    sides = [[list_grams(text) for text in texts] for texts in (split, training)]
+    sides = [
+        [{" ".join(each[at : at + n]) for n in (1, 2, 3) for at in range(len(each) - n + 1)} for each in texts]
+        for texts in (map(str.split, split), map(str.split, training))
+    ]
     every = sorted(set().union(*sides[0], *sides[1]))
     counts = {gram: [sum(gram in each for each in side) for side in sides] for gram in every}
     counts = {gram: pair for gram, pair in counts.items() if sum(pair) >= LEAST}

@@ -14,6 +14,9 @@ from core.runs import distillation
 from core.runs.lineage import load_trained_data
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
+
 
 @pytest.mark.slow  # the import alone takes two seconds
 @pytest.mark.parametrize("classes", [2, 3, 20])
@@ -55,10 +58,6 @@ def test_label_conflicts_equal_pandas():
     groups = {text: rows.tolist() for text, rows in frame.groupby("text", sort=False).groups.items()}
     several = frame.groupby("text")["label"].nunique() > 1
     assert found == [rows for text, rows in groups.items() if several[text]] and group_conflicts([], []) == []
-
-
-pytestmark = pytest.mark.slow
-TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
 
 
 @pytest.fixture(scope="module")

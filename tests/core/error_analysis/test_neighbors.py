@@ -28,6 +28,7 @@ from core.runs.projections import Space
 from core.runs.store import RunStore
 
 KNOWN = ["the film was good", "The film was bad", "a dull book", "nothing of it", "the film was good."]
+VECTORS = np.random.default_rng(4).normal(size=(30, 4)).astype(np.float32)
 
 
 @pytest.fixture
@@ -75,9 +76,6 @@ def test_missing_data_are_explained(tmp_path):
     table = read_table(store, "one")
     with pytest.raises(NotAvailable, match="cannot be read here"):
         NearestTraining(table, TrainingRows(store, table.record)).find_nearest([0], 2, None)
-
-
-VECTORS = np.random.default_rng(4).normal(size=(30, 4)).astype(np.float32)
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,8 @@ from core.text.word_spans import remove_words
 from core.text.words import split_words
 
 RUN = "starter-tweet-v1-p2"
+WEIGHTS = {"good": 2.0, "bad": -3.0, "the": 1.2, "film": 0.1, "never": -0.7, "great": 1.1, "!": 0.4}
+TEXTS = ["good the film", "bad good the great film", "never good", "bad bad the", "great never the film good", "film"]
 
 
 @pytest.fixture(scope="module")
@@ -150,9 +152,6 @@ def test_the_command_gives_what_the_page_shows():
         assert sum(each["probabilities"].values()) == pytest.approx(1)
 
 
-WEIGHTS = {"good": 2.0, "bad": -3.0, "the": 1.2, "film": 0.1, "never": -0.7, "great": 1.1, "!": 0.4}
-
-
 def answer(texts):
     """Two classes: the log-odds of the second are the sum of the weights, each as often as its word is there."""
     odds = np.array([sum(WEIGHTS.get(word, 0.0) for word in split_words(text)) for text in texts])
@@ -204,9 +203,6 @@ def test_scores_of_three_classes_are_log_ratios_and_long_texts_have_few_words_in
     found = predict_subsets(answer, "film good film bad film the film never", most=3)
     assert [found.text[slice(*found.words[place])] for place in found.subset] == ["good", "bad", "the"]
     assert len(found.effects) == 8 and found.scores.shape == (8, 1)
-
-
-TEXTS = ["good the film", "bad good the great film", "never good", "bad bad the", "great never the film good", "film"]
 
 
 def brute(text, common):

@@ -94,14 +94,10 @@ def columns():
     return [facet(name, random.choice(list("xyz"), 1000).tolist()) for name in ("a", "b", "c")]
 
 
-def has(columns, **values):
-    found = [option.has for each in columns for option in each.options if values.get(each.name) == option.label]
-    return np.all(found, axis=0)
-
-
 def test_all_column_pairs_are_tested_and_a_planted_one_is_found_without_its_parts(columns):
-    random, planted = np.random.default_rng(1), has(columns, a="x", b="y")
-    wrong = random.random(1000) < np.where(planted, 0.7, 0.1)
+    parts = [each.has for name, label in ((0, "x"), (1, "y")) for each in columns[name].options if each.label == label]
+    planted = np.all(parts, axis=0)
+    wrong = np.random.default_rng(1).random(1000) < np.where(planted, 0.7, 0.1)
     found = search_slices(columns, wrong)
     pair = next(each for each in found.slices if {str(clause) for clause in each.clauses} == {"a=x", "b=y"})
     assert (pair.risk.n, pair.risk.wrong) == (planted.sum(), (planted & wrong).sum())

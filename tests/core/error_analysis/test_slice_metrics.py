@@ -27,13 +27,9 @@ def store(tmp_path_factory):
     return store
 
 
-def evaluate_by_scikit_learn(true, said):
-    """Return precision, recall, F1 and support of scikit-learn; NaN for a division by zero."""
-    return np.stack(sk.precision_recall_fscore_support(true, said, labels=range(true.shape[1]), zero_division=np.nan))
-
-
 def assert_classes(found, true, said):
-    expected = evaluate_by_scikit_learn(true, said)
+    kinds = range(true.shape[1])
+    expected = np.stack(sk.precision_recall_fscore_support(true, said, labels=kinds, zero_division=np.nan))
     ours = [[each[part] for part in ("precision", "recall", "f1", "support")] for each in found["per_class"].values()]
     np.testing.assert_allclose(np.array(ours, float).T, expected)
     for place, ends in enumerate(found["per_class_intervals"].values()):

@@ -22,6 +22,8 @@ from core.models.dropout import Dropout, activate_dropout
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 
+NAME = "unsure under dropout"
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
@@ -243,9 +245,6 @@ def test_word_lists_cover_every_tag_and_language_that_is_known_or_detected():
     assert "English, German, Dutch" in linguistic_tags.explain_language(
         "ko"
     ) and "(ko)" in linguistic_tags.explain_language("ko")
-
-
-NAME = "unsure under dropout"
 
 
 def test_flips_and_spread_equal_their_definition():

@@ -31,14 +31,6 @@ def dataset(**changes) -> Dataset:
     return Dataset(**{"name": "toy", "splits": splits, "classes": ("bad", "good"), "fingerprint": "f", **changes})
 
 
-def make_multi_label() -> Dataset:
-    splits = dataset().splits
-    return dataset(
-        splits={name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in splits.items()},
-        task="multi",
-    )
-
-
 def fail_to_load() -> Dataset:
     pytest.fail("the baseline is cached")
 
@@ -134,7 +126,8 @@ def test_damaged_baseline_caches_are_replaced(content, cache):
 
 @pytest.mark.slow
 def test_multi_label_baselines_have_metrics_at_half_and_tuned_thresholds():
-    result = fit_baseline(make_multi_label())
+    splits = {name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in dataset().splits.items()}
+    result = fit_baseline(dataset(splits=splits, task="multi"))
     assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
     assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}
     assert result["splits"]["validation"]["f1_macro"] == 1

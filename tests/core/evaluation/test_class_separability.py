@@ -22,6 +22,8 @@ from core.evaluation.inference import predict_texts
 from core.models.trace import Batch
 from core.text.token_table import build_token_table
 
+TEXTS = ["very very good", "", "never bad but good , good", "bad"]
+
 
 def clusters(rows: int, classes: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
@@ -92,9 +94,6 @@ def test_undefined_silhouettes_have_a_reason(points, labels, reason):
     found = compute_silhouettes(points, np.array(labels, int), ["a", "b"])
     assert reason in found.summarize()["left_out"]
     assert (found.overall, found.per_class, len(found.samples)) == (None, {}, 0)
-
-
-TEXTS = ["very very good", "", "never bad but good , good", "bad"]
 
 
 @pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "tweet-v1-p2", "sentiformer"])

@@ -19,6 +19,7 @@ from core.training.temperature import ABSENT, UNSCALED, Scaling
 
 TEXTS = ["b a a", "", "a", "b b b b b", "a b"]
 TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))
+CHANCE = {"single": lambda logits: softmax(logits, -1), "multi": expit}
 
 
 class Counts(nn.Module):
@@ -147,9 +148,6 @@ def test_passage_predictions_are_averaged_as_log_odds_between_pairs_of_classes()
         np.testing.assert_allclose(whole[one] - whole[other], (each[:, one] - each[:, other]).mean(), atol=1e-5)
     against_all = compute_log_odds(found.each.probabilities, 0, "single").mean()
     assert abs(compute_log_odds(found.whole.probabilities, 0, "single")[0] - against_all) > 0.01
-
-
-CHANCE = {"single": lambda logits: softmax(logits, -1), "multi": expit}
 
 
 def drawn(task, rows=300, noise=(1.0, 1.5)):

@@ -13,6 +13,11 @@ from core.exceptions import InputError
 from core.metrics import select_metrics, select_thresholded
 
 
+def draw_cases(most, *kinds):
+    """Mark a slow test of so many drawn cases."""
+    return lambda test: pytest.mark.slow(given(*kinds)(settings(max_examples=most)(test)))
+
+
 @st.composite
 def scored(draw, every_class=False):
     classes = draw(st.integers(2, 5))
@@ -25,9 +30,7 @@ def scored(draw, every_class=False):
     return labels, raw / raw.sum(1, keepdims=True)
 
 
-@pytest.mark.slow
-@given(scored())
-@settings(max_examples=60)
+@draw_cases(60, scored())
 def test_counted_metrics_equal_scikit_learn(case):
     labels, probabilities = case
     predicted, found = probabilities.argmax(1), metrics.evaluate(labels, probabilities)
@@ -45,9 +48,7 @@ def test_counted_metrics_equal_scikit_learn(case):
     )
 
 
-@pytest.mark.slow
-@given(scored(every_class=True))
-@settings(max_examples=60)
+@draw_cases(60, scored(every_class=True))
 def test_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities = case
     found, classes = metrics.evaluate(labels, probabilities), probabilities.shape[1]
@@ -62,9 +63,7 @@ def test_ranking_metrics_equal_scikit_learn(case):
     assert found["average_precision"] == pytest.approx(precision) and set(found) == set(select_metrics("single"))
 
 
-@pytest.mark.slow
-@given(scored(every_class=True))
-@settings(max_examples=40)
+@draw_cases(40, scored(every_class=True))
 def test_curves_equal_scikit_learn(case):
     labels, probabilities = case
     found = metrics.compute_roc_curve(labels, probabilities, 1)
@@ -103,9 +102,7 @@ def test_undefined_metrics_are_left_out_with_a_reason():
     assert metrics.evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
 
 
-@pytest.mark.slow
-@given(scored())
-@settings(max_examples=60)
+@draw_cases(60, scored())
 def test_ordinal_metrics_equal_scikit_learn(case):
     labels, probabilities = case
     predicted, found = probabilities.argmax(1), metrics.evaluate(labels, probabilities, ordered=True)
@@ -168,9 +165,7 @@ def scored_labels(draw, both_sides=False):
     return labels, np.clip(probabilities * draw(st.sampled_from([1, 250])), 0, 1), random.random(classes)
 
 
-@pytest.mark.slow
-@given(scored_labels())
-@settings(max_examples=60)
+@draw_cases(60, scored_labels())
 def test_multi_label_counted_metrics_equal_scikit_learn(case):
     labels, probabilities, thresholds = case
     said, found = (probabilities > thresholds).astype(int), metrics.evaluate(labels, probabilities, "multi", thresholds)
@@ -185,9 +180,7 @@ def test_multi_label_counted_metrics_equal_scikit_learn(case):
     assert found["brier"] == pytest.approx(np.mean((labels - probabilities) ** 2))
 
 
-@pytest.mark.slow
-@given(scored_labels(both_sides=True))
-@settings(max_examples=60)
+@draw_cases(60, scored_labels(both_sides=True))
 def test_multi_label_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities, _ = case
     found = metrics.evaluate(labels, probabilities, "multi")
@@ -209,9 +202,7 @@ def test_unrankable_labels_are_explained_and_a_probability_at_the_threshold_is_n
     assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
 
 
-@pytest.mark.slow
-@given(scored_labels())
-@settings(max_examples=80)
+@draw_cases(80, scored_labels())
 def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
     labels, probabilities, _ = case
     tuned = metrics.tune_thresholds(labels, probabilities)
@@ -254,9 +245,7 @@ def assert_each(found, true, said, probabilities):
             assert row["average_precision"] == pytest.approx(sk.average_precision_score(own, column))
 
 
-@pytest.mark.slow
-@given(scored(), scored_labels())
-@settings(max_examples=40)
+@draw_cases(40, scored(), scored_labels())
 def test_class_metrics_equal_scikit_learn(one, several):
     labels, probabilities = one
     kinds = np.arange(probabilities.shape[1])

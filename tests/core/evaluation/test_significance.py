@@ -10,6 +10,8 @@ from core.evaluation.metrics import SingleLabelScores
 from core.evaluation.significance import BOOTSTRAP, SWAPS, Draws, ScorePair, compare_classifiers, compute_swap_variance
 from core.metrics import METRICS
 
+FURTHER = in_full((2, 0.2), (3, 0.0), (5, 0.2))
+
 
 def scores(correct):
     """Return predictions of two classes, with all rows in the first one, that are right where `correct` is true."""
@@ -89,9 +91,6 @@ def test_folds_are_resampled_separately_and_their_rows_add_up():
     alone = compare_classifiers({(0, 0): folds[0, 0]}, Draws(METRICS["accuracy"]))
     assert (found.runs, found.rows) == (4, 1200)
     assert found.high - found.low == pytest.approx((alone.high - alone.low) / 2, rel=0.15)
-
-
-FURTHER = in_full((2, 0.2), (3, 0.0), (5, 0.2))
 
 
 @pytest.mark.study

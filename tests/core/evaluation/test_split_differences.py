@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 WORDS = np.array([f"w{number}" for number in range(2000)], object)
 FREQUENT = 1 / np.arange(1, 2001)
 FREQUENT = FREQUENT / FREQUENT.sum()
+LARGER = in_full((300, 100, 0), (600, 200, 0.1))
 
 
 def texts(rng, n, low=4, high=15):
@@ -154,9 +155,6 @@ def false_alarms(seed, rounds, m, n, repeated):
         small += sum(each["p"] < 0.05 for each in found["measures"])
         measures += len(found["measures"])
     return warned / rounds, small / measures
-
-
-LARGER = in_full((300, 100, 0), (600, 200, 0.1))
 
 
 @pytest.mark.study

@@ -28,6 +28,12 @@ from core.text.token_table import to_batch
 from core.text.tokenizer_factory import fit_tokenizer
 from core.training.temperature import Scaling
 
+ENCODERS = ["ndt-01-n3", "sentiformer", "lexical-last"]  # with components, gates and a lexical term
+DONOR = "but never bad , very good very"
+SENTENCE = "Not bad at all, but the ending never works"
+SCALING = Scaling(1.7, (0.2, 0.8))
+MODELS = ["ndt-01-n3", "ndt-pm1-n4", "ndt-free-n2", "differential"]
+
 
 def index_effects(found):
     """(kind, layer, head, component, token) → the part."""
@@ -63,9 +69,6 @@ def test_zero_ablation_removes_a_parts_contribution(straight):
     assert found["layer", 0, None, None, None].zero == pytest.approx(float(added.sum()), abs=1e-5)
     found = silence_parts(straight, TEXT)
     assert max(abs(part.mean) for part in found.parts) < 1e-5 < max(abs(part.zero) for part in found.parts)
-
-
-ENCODERS = ["ndt-01-n3", "sentiformer", "lexical-last"]  # with components, gates and a lexical term
 
 
 @pytest.mark.slow
@@ -151,9 +154,6 @@ def test_empty_texts_have_effects_and_unsuitable_models_are_refused():
         silence_parts(dataclasses.replace(reader("vanilla"), model=BagOfNgrams(vocabulary=50, classes=2).eval()), TEXT)
 
 
-DONOR = "but never bad , very good very"
-
-
 def index_patches(found):
     return {(each.kind, each.layer, each.token, each.head): each for each in found.patches}
 
@@ -227,10 +227,6 @@ def test_empty_texts_have_equal_length(text):
     assert max(abs(each.moved) for each in patch_activations(reader("vanilla"), text, "").patches) < 1e-6
 
 
-SENTENCE = "Not bad at all, but the ending never works"
-SCALING = Scaling(1.7, (0.2, 0.8))
-
-
 class Own:
     """Return the context of a small model with random weights."""
 
@@ -253,9 +249,6 @@ class Own:
 
     def p(self, **change):
         return self.inspect(SENTENCE, Intervention(**change)).probabilities["good"]
-
-
-MODELS = ["ndt-01-n3", "ndt-pm1-n4", "ndt-free-n2", "differential"]
 
 
 @pytest.mark.slow

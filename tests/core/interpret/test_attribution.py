@@ -36,6 +36,7 @@ SENTENCE = "Not bad at all, but the ending never works"
 
 
 WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
+TEXTS = [TEXT, "", "bad, bad zzz", "good"]
 
 
 def make_bag(scaling=UNSCALED, task="single"):
@@ -209,9 +210,6 @@ def test_eight_concurrent_threads_get_equal_results(starter):
         assert (one.method, one.target, one.note) == (other.method, other.target, other.note)
         assert other.log_odds == pytest.approx(one.log_odds, abs=1e-4)
         assert [word.push for word in other.words] == pytest.approx([word.push for word in one.words], abs=1e-3)
-
-
-TEXTS = [TEXT, "", "bad, bad zzz", "good"]
 
 
 def test_batched_attributions_equal_single_ones_and_name_unknown_words_and_classes():

@@ -25,6 +25,12 @@ from core.models.presets import PRESETS
 from core.models.trace import Output
 from core.training.temperature import UNSCALED, Scaling
 
+A = np.array([0.3, -1.2, 2.2, 0.1, 0.9, -0.4, 1.4, 0.0])
+B = np.array([0.1, -0.9, 1.0, 0.3, 0.2, -1.0, 0.8, 0.4])
+FIRST = Target(0, "single", UNSCALED)
+TEXT = batch_of([[2, 5, 8, 3]])
+FAMILIES = ["vanilla", "ndt-pm1-n3", "sentiformer", "tweet-v1-p2", "lexical-last", "inceptive-16", "bilstm", "cnn"]
+
 
 def test_log_odds_compare_a_class_with_all_others():
     p = np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], np.float32)
@@ -111,10 +117,6 @@ def compute_scipy_p(first, second, orders):
     return permutation_test((rankdata(first),), lambda x, axis: x @ second, **how).pvalue
 
 
-A = np.array([0.3, -1.2, 2.2, 0.1, 0.9, -0.4, 1.4, 0.0])
-B = np.array([0.1, -0.9, 1.0, 0.3, 0.2, -1.0, 0.8, 0.4])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("second", [B, -B, np.roll(A, 2)], ids=["alike", "opposite", "neither"])
 def test_eight_words_are_tested_on_all_orders(second):
@@ -171,9 +173,6 @@ def test_random_rankings_rarely_get_a_verdict(words):
     assert judged, "a test that never decides says nothing"
 
 
-FIRST = Target(0, "single", UNSCALED)
-
-
 class Toy(nn.Module):
     """Vectors (B, L, 3) of the words → s = sum over words of v · w → logits by a formula."""
 
@@ -190,9 +189,6 @@ class Toy(nn.Module):
     def forward(self, batch, *, embedded=None):
         s = ((self.embed_tokens(batch) if embedded is None else embedded) @ self.w).sum(1)
         return Output(torch.stack([self.formula(s), torch.zeros_like(s)], 1), s)
-
-
-TEXT = batch_of([[2, 5, 8, 3]])
 
 
 def compute_parts(model):
@@ -230,9 +226,6 @@ def test_gradients_of_a_square_equal_the_closed_form_in_as_many_steps_as_needed(
     assert Target(1, "single", Scaling(2.0))(logits).item() == pytest.approx((p[1] / (1 - p[1])).log().item(), abs=1e-6)
     q = (logits / 2).sigmoid()[0]
     assert Target(1, "multi", Scaling(2.0))(logits).item() == pytest.approx((q[1] / (1 - q[1])).log().item(), abs=1e-6)
-
-
-FAMILIES = ["vanilla", "ndt-pm1-n3", "sentiformer", "tweet-v1-p2", "lexical-last", "inceptive-16", "bilstm", "cnn"]
 
 
 def family(name):

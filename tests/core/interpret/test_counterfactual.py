@@ -35,6 +35,7 @@ from core.text.word_spans import find_word_spans
 
 WEIGHTS = {"good": 1.5, "great": 1.0, "fine": 0.7, "film": 0.2, "bad": -1.0, "awful": -1.5, "not": -0.4, "not bad": 2.0}
 SIXTY = " ".join(["good", "great", "fine", "film"] * 15)
+TEXT = "a good great fine happy film and bad awful sad plot the ending never works but xxlong 7 , not at all"
 
 
 def make_reader(model, tokenizer, classes, task="single"):
@@ -275,9 +276,6 @@ def test_sets_are_unique_and_sorted_by_sum(number, size):
     assert sorted(tuple(sorted(each)) for each in found) == list(combinations(range(number), size))
     sums = [sum(values[place] for place in each) for each in found]
     assert all(first >= second - 1e-9 for first, second in pairwise(sums))
-
-
-TEXT = "a good great fine happy film and bad awful sad plot the ending never works but xxlong 7 , not at all"
 
 
 def read_with(preset="vanilla", lexicon=None, text=None, **change):

@@ -40,6 +40,9 @@ from core.text.tokenizer_factory import fit_tokenizer
 from core.text.word_spans import find_word_spans
 
 EXACT = ("deletion", "shapley", "gradient", "integrated")
+SENTENCES = 40
+TWO = ("deletion", "gradient")
+FAITHFUL = ("deletion", "shapley", "gradient", "integrated")
 
 
 def compute_chance(*weights):
@@ -253,11 +256,6 @@ def test_progress_is_a_share_of_equal_steps():
     steps = StepProgress(lambda what, share: told.append((what, share)), 2)
     assert list(steps.iterate_parts("first", 4)) == [0, 1, 2, 3] and list(steps.iterate_parts("second", 2)) == [0, 1]
     assert told == [*(("first", part / 8) for part in range(4)), ("second", 0.5), ("second", 0.75)]
-
-
-SENTENCES = 40
-TWO = ("deletion", "gradient")
-FAITHFUL = ("deletion", "shapley", "gradient", "integrated")
 
 
 def judge_all(found):

@@ -34,6 +34,8 @@ AROUND = "tokens embedding queries scores terms mask softmax combine mix heads r
 AROUND += ["pool", "logits", "probabilities"]
 BASELINES = [name for name in STRUCTURES if PRESETS[name].model.family not in ("encoder", "pretrained")]
 COMPUTED = [*encoders(), *BASELINES]  # Of a backbone nothing is computed anew
+STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-shares sentiformer tweet-v1-p2 vanilla".split()
+EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
 
 
 @pytest.mark.slow
@@ -58,13 +60,9 @@ def test_every_stage_starts_with_an_earlier_output(preset):
             if given and matrix.name not in SOURCES.get(stage.key, ()) and (stage.key, family) != ("pool", "bilstm"):
                 windows = matrix.name == "r" and stage.key == "convolutions"
                 before = [np.concatenate([each.values for each in stage.matrices[:-1]], 1)] if windows else made
-                assert any(is_same(matrix.values, one) for one in before), (stage.key, matrix.name)
+                either = [each for one in before for each in (one, one.T)]  # TF-IDF weights: a column, then a row
+                assert any(np.array_equal(matrix.values, one) for one in either), (stage.key, matrix.name)
         made += [matrix.values for matrix in stage.matrices]
-
-
-def is_same(one, other):
-    """Return whether two matrices are equal, maybe transposed, as TF-IDF weights are a column and then a row."""
-    return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
 
 
 @pytest.mark.slow
@@ -347,9 +345,6 @@ def test_cell_formulas_have_short_numbers():
     ]
 
 
-STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-shares sentiformer tweet-v1-p2 vanilla".split()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("run", STARTERS)
 def test_stages_of_every_starter_end_at_its_prediction(starter, run):
@@ -428,9 +423,6 @@ def make_reader(folder, text=SENTENCE, change=UNCHANGED, **settings) -> ExplainC
     torch.manual_seed(1)
     model = build_model(chosen, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
     return lent(model, tokenizer, change)
-
-
-EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
 
 
 @pytest.fixture(scope="module", params=EVERY)

@@ -24,6 +24,9 @@ from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
 
+CLASSES = ("negative", "neutral", "positive")
+TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=8))
+
 
 def test_entropy_is_that_of_the_rows_as_a_share_of_uniform():
     maps = np.random.default_rng(0).dirichlet([0.5] * 3, (2, 4, 3))  # (N, H, L, L)
@@ -42,10 +45,6 @@ def test_entropy_is_that_of_the_rows_as_a_share_of_uniform():
     half = np.broadcast_to(np.array([[0.5, 0.5, 0], [0.9, 0.1, 0], [0, 0, 1.0]]), (1, 2, 3, 3))
     assert measure(half, near) == pytest.approx([(1 + stats.entropy([0.9, 0.1]) / np.log(2)) / 2])
     assert measure(maps, filled=4) is measure(maps, tokens=("a",)) is measure(maps, too_long=True) is None
-
-
-CLASSES = ("negative", "neutral", "positive")
-TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=8))
 
 
 def model(preset="ndt-pm1-n3", **change):
@@ -150,7 +149,6 @@ def test_cancellation_ignores_padding_and_needs_several_maps():
     assert SentenceView.measure_cancellation(view(1), 0) is None
 
 
-CLASSES = ("negative", "neutral", "positive")
 SHORT = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=LONGEST))
 TEXT = "not bad at all"
 EITHER = pytest.mark.parametrize("preset", ["tweet-v1-p1", "tweet-v6-p2"])

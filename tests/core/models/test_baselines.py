@@ -19,6 +19,7 @@ from core.models.trace import Batch, Intervention
 BASELINES = [family for family in READS if family not in ("pretrained", "function")]
 STATES, KERNELS, CHANNELS = 6, (3, 4, 5), 7
 CNN = {"family": "cnn", "head": HeadConfig(kernels="3,4,5", channels=100)}
+GOOD, BAD, PLAIN = [0.8, 0.2, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]
 
 
 def head(width: int) -> Head:
@@ -110,9 +111,6 @@ def test_dropout_is_off_in_evaluation_and_follows_the_cnn_maxima(batch):
     torch.testing.assert_close(recurrent(batch).logits, bilstm(layers=2)(batch).logits)
     recurrent.train()
     assert (recurrent(batch).logits[0] - recurrent(batch).logits[0]).abs().max() > 1e-3
-
-
-GOOD, BAD, PLAIN = [0.8, 0.2, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]
 
 
 def test_lexicon_logits_are_linear_in_sum_and_mean_of_valences():

@@ -25,6 +25,9 @@ TABLE = {
     "ndt-01-n3": (3_827_334, 1_597_702, 8_576_649, 864_647),
     "ndt-01-n4": (3_860_488, 1_630_856, 8_609_803, 897_801),
 }
+IDS = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
+BODY = ModelConfig(width=8, layers=2, ff_width=12, norm="rms", feedforward="swiglu", attention=AttentionConfig(heads=2))
+NDT = AttentionConfig(heads=2, components=3, mixing="additive", head_norm=True)
 
 
 @pytest.mark.parametrize("data", SETS)
@@ -64,9 +67,6 @@ def test_parameter_names_never_change():
     assert names == linear | mixing | norms | {"embedding.weight", "head.weight", "head.bias"}
 
 
-IDS = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
-
-
 @pytest.mark.parametrize(
     ("preset", "settings"),
     [
@@ -95,10 +95,6 @@ def test_invalid_models_for_tagging_and_single_classes_are_refused(preset, chang
     with pytest.raises(ConfigError, match=r"has a tag|has no tag"):
         build_model(config, vocabulary=20, classes=3, max_length=8, each_token=True)
     check_raises(ConfigError, "at least two", build_model, config, vocabulary=20, classes=1, max_length=8)
-
-
-BODY = ModelConfig(width=8, layers=2, ff_width=12, norm="rms", feedforward="swiglu", attention=AttentionConfig(heads=2))
-NDT = AttentionConfig(heads=2, components=3, mixing="additive", head_norm=True)
 
 
 def model(config=BODY, vocabulary=9, classes=2, seed=0):

@@ -8,6 +8,9 @@ from core.exceptions import ConfigError
 from core.models.builder import build_model
 from core.models.config import AttentionConfig, ModelConfig
 
+TWO = {"attention.mixing": "additive", "attention.components": 2}
+V1, V2 = ({"attention.mixing": name, "attention.components": 2} for name in ("differential", "differential-v2"))
+
 
 @pytest.mark.slow
 @seeds(30)
@@ -31,10 +34,6 @@ def test_random_models_train_and_both_paths_agree(seed):
         fast, traced = model(batch), model(batch, trace=True)
     torch.testing.assert_close(fast.logits, traced.logits, atol=2e-4, rtol=2e-4)
     assert (traced.trace.layers[0].gates is not None) == config.attention.gate
-
-
-TWO = {"attention.mixing": "additive", "attention.components": 2}
-V1, V2 = ({"attention.mixing": name, "attention.components": 2} for name in ("differential", "differential-v2"))
 
 
 @pytest.mark.parametrize(

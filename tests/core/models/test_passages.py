@@ -17,6 +17,7 @@ from core.text.token_table import TokenTable
 MOST, LENGTHS = 5, (23, 3, 0, 5, 11)
 TINY = {"model.width": 16, "model.layers": 2, "model.attention.heads": 2, "model.ff_width": 24}
 OFF = Intervention(heads_off=frozenset({(0, 1)}))
+CANNOT = {"vanilla": {"model.pooling": "cls"}, "tweet-v1-p2": {"model.pad_mode": "as_released"}}
 
 
 def make(preset="vanilla"):
@@ -88,9 +89,6 @@ def test_gates_are_changed_in_their_own_passage():
     closed = Intervention(gates=((0, 22, 0.0), (1, 4, 0.5)))  # a text of 23 tokens has passages from 0, 4, 9, 13, 18
     own = [each.gates for each in Passages.split_texts(make_batch().keep, MOST).split_interventions([closed])][:5]
     assert own == [(), ((1, 0, 0.5),), (), (), ((0, 4, 0.0),)]
-
-
-CANNOT = {"vanilla": {"model.pooling": "cls"}, "tweet-v1-p2": {"model.pad_mode": "as_released"}}
 
 
 @pytest.mark.parametrize("preset", [*CANNOT, "inceptive-16", "cnn", "tfidf-logreg"])

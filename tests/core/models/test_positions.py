@@ -18,6 +18,9 @@ from core.models.presets import PRESETS
 from core.models.trace import Batch, Intervention
 
 KEEP = torch.arange(6) < torch.tensor([6, 3, 1, 0])[:, None]
+BUCKETS = 11
+FAMILIES = [*encoders(), "bilstm", "cnn"]
+MASKED = [each for each in FAMILIES if isinstance(each, str) or PRESETS[each.values[0]].model.pad_mode == "masked"]
 
 
 def test_positions_are_the_weighted_sum_of_three_terms_and_recency_depends_on_the_length():
@@ -66,9 +69,6 @@ def test_released_padding_is_read_as_text():
     assert released(batch, trace=True).trace.keep.sum(1).tolist() == [9, 5]
 
 
-BUCKETS = 11
-
-
 def make_config(preset="vanilla", **changes):
     return dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=BUCKETS, **changes)
 
@@ -109,10 +109,6 @@ def test_models_with_n_grams_say_so_and_refuse_texts_without_them():
         dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2
     ).ngrams.table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
     check_raises(InputError, "these texts come without them", make(make_config()), example())
-
-
-FAMILIES = [*encoders(), "bilstm", "cnn"]
-MASKED = [each for each in FAMILIES if isinstance(each, str) or PRESETS[each.values[0]].model.pad_mode == "masked"]
 
 
 def config_of(name):

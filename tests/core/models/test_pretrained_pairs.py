@@ -44,18 +44,14 @@ def known(request, tmp_path_factory):
     return found, fit_tokenizer(TEXTS, config, read_tokenizer(found)), pipeline
 
 
-def make_model(found, tokenizer):
-    config = compose("pretrained", {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings}).model
-    body = split_backbone(found.architecture, config.dropout, tokenizer, found.folder)
-    torch.manual_seed(1)
-    return build_model(config, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
-
-
 def test_pairs_are_encoded_like_the_library(known):
     import transformers
 
     found, tokenizer, pipeline = known
-    model = make_model(found, tokenizer)
+    config = compose("pretrained", {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings}).model
+    body = split_backbone(found.architecture, config.dropout, tokenizer, found.folder)
+    torch.manual_seed(1)
+    model = build_model(config, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
     own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
     completed, keep = model.complete_batch(Batch.from_arrays(build_token_table(tokenizer, TEXTS).pad_all()))
     with torch.no_grad():

@@ -58,6 +58,8 @@ PARTS = {
         **{"lexical": "hadamard", "lexical_component": 2, "lexical_heads": "last", "window": 2, "head_norm": True},
     },
 }
+SILENT = {"off": Intervention(lexical_off=frozenset({1})), "mean": Intervention(lexical_mean=frozenset({1}))}
+MULTIPLIED = [name for name, part in PARTS.items() if part.get("lexical") == "hadamard"]
 
 
 def layer(**part):
@@ -226,10 +228,6 @@ def test_added_terms_can_be_scaled_or_off_and_their_mean_has_no_effect():
     for part in ({}, {"qk_norm": True}):
         terms = run(layer(lexical="add", lexical_scaled=True, **part), trace=True)[1].terms
         torch.testing.assert_close(terms["lexical"][:, 0], POLARITY @ POLARITY.transpose(1, 2) / math.sqrt(4))
-
-
-SILENT = {"off": Intervention(lexical_off=frozenset({1})), "mean": Intervention(lexical_mean=frozenset({1}))}
-MULTIPLIED = [name for name, part in PARTS.items() if part.get("lexical") == "hadamard"]
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """SentiFormer's theory: the rule and its corners, hand-set weights, exact ceilings, the kernel, and kept results."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,14 +15,7 @@ from core.papers.reported_results import read_theory
 from core.runs.load import load_run
 from core.runs.store import RunStore
 
-pytestmark = pytest.mark.slow
-
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
-
-
-@pytest.fixture(autouse=True)
-def _starters(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]
 
 
 @pytest.mark.parametrize("n", [2, 5, 64])

@@ -1,4 +1,5 @@
 import functools
+import shutil
 
 import numpy as np
 import pytest
@@ -92,6 +93,13 @@ def trained_on_reviews(train_once, tmp_path_factory):
 def finished(trained_on_reviews):
     """A run directory with `mine`, which has learnt for an epoch; read only."""
     return trained_on_reviews("vanilla", "mine", **{"training.epochs": 1}).parent
+
+
+@pytest.fixture
+def run(store, finished):
+    """The name of a run that a test may change: a copy of `mine`."""
+    shutil.copytree(finished, store.folder)
+    return "mine"
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,9 @@ from core.runs.training_jobs import execute
 from core.text.lexicon import read_lexicon
 from core.training.history import MOST_LINES
 
+LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"
+PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv", "C:\\grades.csv", "grades.csv"]
+
 
 @pytest.fixture
 def finished(store, created):
@@ -128,17 +131,13 @@ def _before_its_start():
     return io.BytesIO(content)
 
 
-LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"
-
-
-def _entry(name):
-    return lambda: make_zip([("first/run.json", "{}"), (name, "evil")])
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        *((_entry(name), "leads out of the archive") for name in LEADING_OUT),
+        *(
+            (lambda name=name: make_zip([("first/run.json", "{}"), (name, "evil")]), "leads out of the archive")
+            for name in LEADING_OUT
+        ),
         (lambda: make_zip([("notes.txt", "x")]), "no run.json"),
         (lambda: make_zip([("a/run.json", "{}"), ("b/run.json", "{}")]), "2 runs"),
         (lambda: make_zip([("a/run.json", "{}")]), "schema None"),
@@ -201,9 +200,6 @@ def make_foreign_zip(config=(), **changes):
     record = {"schema": 1, "run": "x", "preset": "tfidf-nb", "status": "failed", "config": tree, "reason": "stopped"}
     record["created"] = "2026-11-21T00:00:00+00:00"
     return make_zip([("steal/run.json", json.dumps({**record, **changes}))])
-
-
-PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv", "C:\\grades.csv", "grades.csv"]
 
 
 @pytest.mark.parametrize("setting", ["data.name", "text.lexicon"])

@@ -28,6 +28,7 @@ from core.text.subword_tokenizers import PretrainedTokenizer
 
 BASE = {"model.backbone": "x", "text.max_vocab": 30_522}  # BERT base
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True}
+VERSION_1 = {"limit_in_bytes": "5000", "usage_in_bytes": "4000", "stat": "total_inactive_file 1500"}
 
 
 def test_encoders_are_found_by_path_folder_and_hub_cache(tmp_path, monkeypatch):
@@ -220,9 +221,6 @@ def test_a_training_that_does_not_fit_is_refused_at_the_start():
         check_time(config, 23 * 86_400)
     with pytest.raises(ConfigError, match=r"allowed; choose fewer training\.epochs, or data\.limit, or a smaller"):
         check_time(probe, 23 * 86_400)
-
-
-VERSION_1 = {"limit_in_bytes": "5000", "usage_in_bytes": "4000", "stat": "total_inactive_file 1500"}
 
 
 @pytest.mark.parametrize(

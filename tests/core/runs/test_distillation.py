@@ -23,14 +23,11 @@ from core.text.config import TextConfig
 LOWER, CLEAN = TextConfig(), TextConfig(normaliser="tweet-clean")
 
 
-def make_word(number):
-    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
-
-
 def make_texts(count=200):
     """Return texts of which every fourth repeats another in capitals or with other punctuation."""
     random = np.random.default_rng(0)
-    found = [" ".join(map(make_word, [*random.integers(0, 40, 6), 1000 + row])) for row in range(count)]
+    numbers = (" ".join(map(str, [*random.integers(0, 40, 6), 1000 + row])) for row in range(count))
+    found = [each.translate(str.maketrans("0123456789", "abcdefghij")) for each in numbers]
     for row in range(0, count - 8, 4):
         found[row] = found[row + 7].upper() if row % 8 else found[row + 7] + " ."
     return found

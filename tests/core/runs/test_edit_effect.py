@@ -1,5 +1,4 @@
 import csv
-import shutil
 
 import numpy as np
 import pytest
@@ -10,12 +9,6 @@ from core.api.prediction import predict
 from core.evaluation.comparison import McNemar
 from core.exceptions import InputError
 from core.runs.evaluation_data import DataRequest, read_evaluation_data
-
-
-@pytest.fixture
-def run(store, finished):
-    shutil.copytree(finished, store.folder)
-    return "mine"
 
 
 def test_an_edit_of_all_texts_is_the_edit_of_each(store, run, tmp_path):

@@ -1,5 +1,4 @@
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -18,12 +17,6 @@ from core.runs import load
 from core.runs.load import SCALE, load_run, pack_weights, read_weights, unpack_weights
 from core.runs.record import RECORD, TOKENIZER, WEIGHTS
 from core.runs.training_jobs import execute
-
-
-@pytest.fixture
-def run(store, finished):
-    shutil.copytree(finished, store.folder)
-    return "mine"
 
 
 @pytest.mark.parametrize("name", [TOKENIZER, WEIGHTS])

@@ -37,6 +37,7 @@ pytestmark = pytest.mark.slow
 TEXT = "word1 word2 word20 unheard"
 MIXED = {**TINY, "training.epochs": 4, "training.lr": 2e-2, "training.mix": "tfidf", "training.nonsense": 0.05}
 MIXED |= {"data.split": "0.3/0.5/0.2"}
+SETTINGS = {**TINY, "model.width": 16, "model.ff_width": 16, "training.epochs": 8, "training.lr": 0.02}
 
 
 @pytest.fixture(scope="module")
@@ -207,9 +208,6 @@ def test_deletion_explains_the_mixture_and_gradients_the_network(loaded):
     found = patch_activations(loaded.make_reader(), TEXT, donor, "good")
     assert (found.log_odds, found.donor_log_odds) == pytest.approx(np.log(p / (1 - p)), abs=1e-4)
     assert found.note == "TF-IDF is mixed into the answer: its part stays that of the first text."
-
-
-SETTINGS = {**TINY, "model.width": 16, "model.ff_width": 16, "training.epochs": 8, "training.lr": 0.02}
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ class Refuse:
             raise ImportError(name)
 sys.meta_path.insert(0, Refuse())
 """
+ENCODERS = [name for name in STRUCTURES if PRESETS[name].model.family == "encoder"]
 
 
 @pytest.fixture
@@ -55,9 +56,6 @@ def test_lines_of_the_onnx_card_answer_like_the_command(run, store, tmp_path):
     found = [*run_card(tmp_path / "out", SENTENCES[:1]), *run_card(tmp_path / "out", SENTENCES)[1:]]
     classes = store.read(run).classes
     assert np.abs([[a[c] - b[c] for c in classes] for a, b in zip(found, expected, strict=True)]).max() < CLOSE
-
-
-ENCODERS = [name for name in STRUCTURES if PRESETS[name].model.family == "encoder"]
 
 
 @pytest.mark.slow

@@ -39,6 +39,11 @@ from core.text.text_pairs import join_pair, split_pair
 from core.training import temperature, training_stage
 from core.training.history import read_history
 
+SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 60}
+COMMON = {"training.patience": 0, "training.lr": 0.003, "training.threads": 1, "model.dropout": 0}
+LEARNS = {**COMMON, "model.width": 32, "training.epochs": 14, "training.lr": 0.006, "training.batch_size": 32}
+PAIRED = {**COMMON, "model.width": 8, "model.ff_width": 8, "training.epochs": 1}
+
 
 def weights(store, run):
     return (store.get_path(run) / WEIGHTS).read_bytes()
@@ -276,9 +281,6 @@ def test_pretraining_with_masked_words_resumes(store, tiny):
     assert execute(store, cut).status == "done" and weights(store, cut) == weights(store, whole)
 
 
-SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 60}
-
-
 @pytest.mark.slow
 def test_a_recipe_run_reads_letters_of_unknown_words(store, table, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
@@ -312,11 +314,6 @@ def test_settings_left_out_of_a_recipe_are_recorded(store, table, monkeypatch):
     shown = Console(file=io.StringIO(), width=40)
     TrainingProgress(shown).print_event(told[0])
     assert shown.file.getvalue().startswith("recipe strong, without model.ngram_buckets: model.ngram_buckets=20000:")
-
-
-COMMON = {"training.patience": 0, "training.lr": 0.003, "training.threads": 1, "model.dropout": 0}
-LEARNS = {**COMMON, "model.width": 32, "training.epochs": 14, "training.lr": 0.006, "training.batch_size": 32}
-PAIRED = {**COMMON, "model.width": 8, "model.ff_width": 8, "training.epochs": 1}
 
 
 def trained(store, folder, preset, name, **settings):

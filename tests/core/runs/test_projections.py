@@ -17,6 +17,7 @@ from core.runs.projections import LayerFiles, MapFiles
 from core.runs.store import RunStore
 
 PCA = ProjectionConfig("pca")
+STAGES = ["embedding", "layer 1", "layer 2", "head"]
 
 
 @pytest.fixture
@@ -90,9 +91,6 @@ def test_start_computes_in_a_background_process(store, evaluated):
         with open(told) as stream:
             psutil.Process(json.load(stream)["process"]["pid"]).wait(60)
     assert background_jobs.read_job(here).status == "done" and len(here.read().rows) == 60
-
-
-STAGES = ["embedding", "layer 1", "layer 2", "head"]
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from core.runs.backbones import FOLDER
 from core.runs.load import load_run
 from core.runs.published_classifier import PublishedClassifier
 from core.runs.record import TOKENIZER, WEIGHTS
-from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
 MODEL = "model.safetensors"
@@ -30,11 +29,6 @@ TEXT, NAMES = "good film, not bad", {0: "bad", 1: "good"}
 TEXTS = [TEXT, "awful", "", "a very great plot and the film was awful! " * 2, "zq é, …", "good " * 60]
 TEXTS += ["  many   blanks ", "cafe\u0301 film", "a\x00b\u200bc\u00add", " \n\t ", "ΟΔΟΣ İ 👍"]  # read as typed
 FILMS = "text,label\n" + "".join(f"good film {a},good\nawful film {a},bad\n" for a in "abcdef")
-
-
-@pytest.fixture
-def store(tmp_path):
-    return RunStore(tmp_path / "runs")
 
 
 @pytest.fixture(scope="module")

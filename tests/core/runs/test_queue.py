@@ -24,6 +24,7 @@ with lock_run(Path(sys.argv[1]) / "held"), wait_for_slot(Path(sys.argv[1]), "hel
     print("held", flush=True)
     time.sleep(60)
 """
+SAY = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
 
 
 @pytest.fixture(autouse=True)
@@ -149,9 +150,6 @@ def test_other_file_handles_are_not_touched(tmp_path, monkeypatch, left):
     monkeypatch.setenv(queue.HELD, left)
     with wait_for_slot(tmp_path, "a", "2025"):
         assert os.environ[queue.HELD] == left
-
-
-SAY = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ from core.metrics import INTERVAL_VERSION
 from core.runs.record import LONGEST, RECORD, Process
 from core.runs.store import RunStore, _Memory, get_own_process, is_alive
 
+OLD = {"accuracy": [1.0, 1.0], "ece": [0.03, 0.08], "f1_macro": [1.0, 1.0], "loss": [0.2, 0.4]}
+VALUES = {"accuracy": 1.0, "ece": 0.02, "f1_macro": 1.0, "loss": 0.3}
+
 
 def test_records_round_trip_with_every_field(store, created):
     results = {"metrics": {"test": {"accuracy": 0.1 + 0.2}}, "lambda": [[0.15]]}
@@ -343,10 +346,6 @@ def test_many_threads_may_list_while_records_change(store, config):
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(work, range(6)))
     assert {record.parameters for record in store.list()} == {9}
-
-
-OLD = {"accuracy": [1.0, 1.0], "ece": [0.03, 0.08], "f1_macro": [1.0, 1.0], "loss": [0.2, 0.4]}
-VALUES = {"accuracy": 1.0, "ece": 0.02, "f1_macro": 1.0, "loss": 0.3}
 
 
 def read_again(store, **results):

@@ -22,6 +22,7 @@ from core.runs.store import get_own_process, is_alive
 from core.runs.training_jobs import execute
 
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
+HOUR, DAY = 3600.0, 24 * 3600.0
 
 
 def has_begun(folder):
@@ -203,9 +204,6 @@ def test_a_waiting_run_is_small_alive_and_can_be_cancelled(store, config, monkey
         until(lambda: store.read("mine").status == "cancelled")
         assert store.read("mine").process is None
     assert not store.is_cancel_requested("mine")
-
-
-HOUR, DAY = 3600.0, 24 * 3600.0
 
 
 def age_path(path, seconds):

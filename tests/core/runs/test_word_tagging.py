@@ -18,6 +18,8 @@ from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer
 
 SETTINGS = {**TINY, "model.width": 16, "model.ff_width": 16, "training.epochs": 4}
+FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}  # what a verb takes besides the run
+TEXTS = ["Almo Tarn walked to Pell .", "don't walk , Almo !", "서울에 갔다 .", "ঢাকা যাব ।", "ذهبت إلى المدينة"] * 3
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +74,6 @@ def test_predicted_tags_can_be_written_and_read(trained, tmp_path):
     written = api.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
     assert (written["rows"], written["cut"]) == (2, 1) and "Almo" in (tmp_path / "out.conll").read_text()
     assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
-
-
-FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}  # what a verb takes besides the run
 
 
 @pytest.mark.parametrize("verb", [*FURTHER, "errors", "behave", "project", "layers", "report"])
@@ -132,9 +131,6 @@ def test_encoders_tag_words_by_their_first_pieces(file, tmp_path):
     api.train(str(file), "pretrained", settings, store=store, name="b")
     assert store.read("b").status == "done"
     assert api.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])
-
-
-TEXTS = ["Almo Tarn walked to Pell .", "don't walk , Almo !", "서울에 갔다 .", "ঢাকা যাব ।", "ذهبت إلى المدينة"] * 3
 
 
 @pytest.mark.parametrize("kind", ["word", "bpe"])

@@ -13,6 +13,7 @@ from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 
 THIRD = float(np.float32(1 / 3))
 NOTHING = (THIRD, THIRD, THIRD)
+SMALL = "word\tpolarity\ngood\t1\nbad\t-1\nnot good\t-0.5\n:)\t0.5\n!\t1\nnaïve\t-1\nchair\t0\n"
 
 
 @pytest.fixture
@@ -105,9 +106,6 @@ def test_vader_is_read_from_its_package_and_unreadable_lexicons_are_explained(tm
     check_raises(DataError, r"none\.tsv: the lexicon cannot be read: .*vader", read_lexicon, str(tmp_path / "none.tsv"))
     (tmp_path / "latin.tsv").write_bytes("word\tpolarity\nschön\t1\n".encode("latin-1"))
     check_raises(DataError, "no UTF-8 text", read_lexicon, str(tmp_path / "latin.tsv"))
-
-
-SMALL = "word\tpolarity\ngood\t1\nbad\t-1\nnot good\t-0.5\n:)\t0.5\n!\t1\nnaïve\t-1\nchair\t0\n"
 
 
 def fitted(write, *texts, **settings):

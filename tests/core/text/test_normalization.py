@@ -19,6 +19,8 @@ from core.text.normalization import (
 from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 from core.text.word_spans import compute_shares, find_word_spans, remove_words
 
+TABLE = TextConfig(lookalikes=1, min_freq=1)
+
 
 def normalize(text, kind, marks=False, cased=False):
     return prepare(text, TextConfig(normaliser=kind, mark_elongation=marks, mark_capitals=marks), cased=cased)
@@ -147,9 +149,6 @@ def test_text_keys_are_equal_if_and_only_if_token_ids_are(tokenizer, normaliser,
 def test_texts_with_different_unknown_words_have_different_keys():
     first, second = make_text_keys(["a zyzzyva", "a quokka"], TextConfig(min_freq=2))
     assert first != second
-
-
-TABLE = TextConfig(lookalikes=1, min_freq=1)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from core.text.ngrams import NGramTokenizer
 from core.text.token_table import TokenTable, build_token_table, split_batches
 from core.text.tokenizer_factory import fit_tokenizer
 
+TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]
+
 
 def test_tables_give_any_rows_padded_on_the_right():
     batch = TokenTable.from_ids([[5, 6, 7], [], [8]]).pad_all()
@@ -51,9 +53,6 @@ def test_frequent_ngrams_are_known_and_repetitions_kept():
     found = tokenizer.encode("Good, GOOD not good")
     assert found.tokens == ["good", "good", "not", "good", "not good"]
     assert found.offsets == [(0, 4), (6, 10), (11, 14), (15, 19), (11, 19)] and found.truncated == 0
-
-
-TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]
 
 
 def test_character_ngrams_equal_scikit_learns_and_have_the_span_of_their_letters():

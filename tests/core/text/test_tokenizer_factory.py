@@ -22,6 +22,8 @@ WORD = fit_tokenizer(TEXTS, TextConfig(min_freq=1))
 BPE = fit_tokenizer(TEXTS * 5, TextConfig(tokenizer="bpe", max_vocab=300))
 NGRAM = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=2))
 ALL = pytest.mark.parametrize("tokenizer", [WORD, BPE, NGRAM], ids=lambda each: each.kind)
+CONFIG = TextConfig(tokenizer="pretrained", normaliser="none")
+PIECED = ["The films were GREAT", "not 可 bad"]
 
 
 def test_words_are_numbered_by_frequency_and_long_texts_are_truncated():
@@ -176,10 +178,6 @@ def test_new_words_follow_known_ones_and_split_words_become_tokens():
     tokenizer, _ = extend(PIECES, 2)
     assert [len(tokenizer.encode(word).ids) for word in ("bearish", "bullish")] == [1, 1]
     assert tokenizer.encode("bearish bullish film").tokens == ["bearish", "bullish", "film"]
-
-
-CONFIG = TextConfig(tokenizer="pretrained", normaliser="none")
-PIECED = ["The films were GREAT", "not 可 bad"]
 
 
 def fitted(pipeline, **settings):

@@ -16,6 +16,10 @@ from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 from core.text.word_spans import compute_shares, find_word_spans, remove_words
 from core.text.words import CHARACTERS, check_passage, hash_char_ngrams, list_char_ngrams, split_passages, split_words
 
+words = st.lists(st.text("abcé한.,!", min_size=1, max_size=5), max_size=60)
+TEXTS = ["the film was fine", "a fine fine plot", "the plot, unwatchable!", ""]
+NORMALIZERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
+
 
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -42,9 +46,6 @@ def test_every_character_except_blanks_is_in_one_token(text):
     assert "".join(split_words(text)) == "".join(text.split())
 
 
-words = st.lists(st.text("abcé한.,!", min_size=1, max_size=5), max_size=60)
-
-
 @pytest.mark.slow
 @given(words, st.integers(1, 25))
 def test_passages_contain_all_words_in_order_within_the_limit(found, most):
@@ -69,9 +70,6 @@ def test_words_per_passage_are_a_whole_number(asked, words):
 def test_other_passage_lengths_are_refused(asked):
     with pytest.raises(InputError, match=r"--passage .*: words per passage, at least 1"):
         check_passage(asked)
-
-
-TEXTS = ["the film was fine", "a fine fine plot", "the plot, unwatchable!", ""]
 
 
 def fit_with_buckets(count=50, **settings):
@@ -157,9 +155,6 @@ def test_words_are_split_as_readers_see_them(text, expected):
 def test_removing_words_closes_double_spaces(text, word, left):
     start = text.index(word)
     assert remove_words(text, [(start, start + len(word))]) == left
-
-
-NORMALIZERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
 
 
 def compute_pattern_shares(text, config, pattern=r"\S+"):

@@ -23,6 +23,11 @@ from core.text.words import split_words
 from core.training import linear
 
 WORDS = "good bad fine poor film plot not very but , .".split()
+FAMILIES = {"logistic": linear.LOGISTIC, "naive Bayes": linear.NAIVE_BAYES, "SVM": linear.SUPPORT_VECTORS}
+each_solver = pytest.mark.parametrize("solver", FAMILIES.values(), ids=FAMILIES)
+EASY = np.eye(2)[[1, 0] * 10], np.array([1, 0] * 10)
+GOOD, BAD = "fine good great lovely".split(), "bad dull poor sad".split()
+PLAIN = [f"word{number}" for number in range(20)]
 
 
 def corpus(rows: int, classes: int, seed: int) -> tuple[list[str], np.ndarray]:
@@ -111,11 +116,6 @@ def test_pair_fits_equal_scikit_learn_on_joined_features(family):
     known = estimator.set_params(**fit.settings).fit(rows, labels)
     found = predict_texts(fit.model, fit.tokenizer, texts).probabilities
     np.testing.assert_allclose(found, known.predict_proba(rows), atol=5e-3)
-
-
-FAMILIES = {"logistic": linear.LOGISTIC, "naive Bayes": linear.NAIVE_BAYES, "SVM": linear.SUPPORT_VECTORS}
-each_solver = pytest.mark.parametrize("solver", FAMILIES.values(), ids=FAMILIES)
-EASY = np.eye(2)[[1, 0] * 10], np.array([1, 0] * 10)
 
 
 def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -250,10 +250,6 @@ def test_the_scale_minimizes_cross_entropy_and_keeps_predictions(labels):
     assert cross_entropy(1) < min(cross_entropy(0.99), cross_entropy(1.01))
     raw = logits / scale
     assert (raw.argmax(1) == logits.argmax(1)).all() and ((raw > 0) == (logits > 0)).all()
-
-
-GOOD, BAD = "fine good great lovely".split(), "bad dull poor sad".split()
-PLAIN = [f"word{number}" for number in range(20)]
 
 
 @pytest.fixture

@@ -22,6 +22,9 @@ from core.training.loop import UNTAGGED, Loss, build_loss, mix_targets
 from core.training.mlm import forget_words
 from core.training.training_stage import Events, Examples, compute_lr_factor, load_checkpoint, plan_batches
 
+LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
+SEVERAL = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+
 
 class Killed(BaseException):
     """Simulates a SIGKILL, which saves nothing."""
@@ -385,10 +388,6 @@ def test_validation_has_no_word_dropout(make, monkeypatch):
     epoch = read_history(job.history).select_kind("epoch")[0]
     logits, labels = job._predict_validation(), torch.from_numpy(job.validation.labels)
     assert epoch["validation"]["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item())
-
-
-LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
-SEVERAL = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 
 
 def make_loss(labels, task, **settings):

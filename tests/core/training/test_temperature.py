@@ -16,6 +16,7 @@ from core.training.temperature import (
 )
 
 GRID = np.exp(np.linspace(-1.5, 1.5, 601))  # in steps of 0.005
+KINDS = ["two classes", "five classes", "several labels"]
 
 
 def draw_logits(rows, classes, *, too_sure, seed=0):
@@ -40,9 +41,6 @@ def cross_entropy(logits, labels, temperature, prior=None):
         return -(target * log_expit(cooled) + (1 - target) * log_expit(-cooled)).mean()
     target = (n * np.eye(logits.shape[1])[labels] + 1) / (n + logits.shape[1])
     return -(target * log_softmax(cooled, 1)).sum(1).mean()
-
-
-KINDS = ["two classes", "five classes", "several labels"]
 
 
 def draw_case(kind, too_sure):

@@ -18,6 +18,9 @@ from core.training.config import TrainingConfig
 from core.training.loop import read_lambdas
 from core.training.training_stage import MOMENTS, AdamW, freeze_layers, group_parameters
 
+PROBE = batch_of([[2, 3, 4], [5], []])
+PARTS = {"width": 8, "layers": 2, "ff_width": 4, "norm": "rms", "feedforward": "swiglu"}
+
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 1000])
@@ -120,9 +123,6 @@ def test_saving_does_not_copy_all_weights(tmp_path):
     assert grown < 40e6
 
 
-PROBE = batch_of([[2, 3, 4], [5], []])
-
-
 def tiny(**attention):
     torch.manual_seed(0)
     part = AttentionConfig(heads=2, qk_width="half", **attention)
@@ -220,9 +220,6 @@ def test_a_restored_optimizer_continues_identically():
     second.zero_grad()
     assert all(parameter.grad is None for parameter in cut)
     check_raises(KeyError, "matrix", AdamW(groups(parameters())).restore, {part: {} for part in MOMENTS})
-
-
-PARTS = {"width": 8, "layers": 2, "ff_width": 4, "norm": "rms", "feedforward": "swiglu"}
 
 
 def build_tiny(classes=2, pooling="mean", **attention):

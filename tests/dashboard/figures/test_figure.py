@@ -87,15 +87,6 @@ def test_shared_data_are_read_once_for_each_choice():
     assert here.used is other.used == {"side"}, "whoever asks what was used asks either"
 
 
-@pytest.fixture
-def new_figure(monkeypatch) -> Figure:
-    """Only one new figure declaration."""
-    figure = dataclasses.replace(CONFIDENCE, name="new", title="A new figure")
-    monkeypatch.setattr(registry, "ALL", (*registry.ALL, figure))
-    monkeypatch.setitem(registry.FIGURES, "new", (figure, {}))
-    return figure
-
-
 def test_each_figure_has_a_unique_name_a_page_and_a_reading():
     assert len({figure.name for figure in registry.ALL}) == len(registry.ALL) > 20
     for figure in registry.ALL:
@@ -104,7 +95,10 @@ def test_each_figure_has_a_unique_name_a_page_and_a_reading():
 
 
 @pytest.mark.slow
-def test_declared_figure_appears_on_its_page_and_is_exported(new_figure, app, runs, tmp_path):
+def test_declared_figure_appears_on_its_page_and_is_exported(monkeypatch, app, runs, tmp_path):
+    figure = dataclasses.replace(CONFIDENCE, name="new", title="A new figure")
+    monkeypatch.setattr(registry, "ALL", (*registry.ALL, figure))
+    monkeypatch.setitem(registry.FIGURES, "new", (figure, {}))
     shown = pages.words(pages.opened(app, "performance", run="finished"))
     assert "A new figure" in shown and shown.index("Calibration") < shown.index("A new figure")
     result = api.figures("finished", tmp_path, only=["new"], store=RunStore(runs))

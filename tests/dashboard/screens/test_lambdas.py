@@ -32,12 +32,6 @@ def make(runs, preset, name, **record):
     return store.update(name, **record)
 
 
-@pytest.fixture
-def second_seed(runs):
-    """A run like `finished` with another seed."""
-    copied(runs, "twin", run="twin", config__training__seed=1)
-
-
 @pytest.mark.slow
 def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished", more="all"))
@@ -48,7 +42,8 @@ def test_finished_run_shows_curves_final_values_and_why_no_reported_ones(app, ru
     assert drawn(app) == {"finished"} and len(app.get("download_button")) == 3
 
 
-def test_runs_of_other_seeds_are_added_counted_and_selectable(app, second_seed):
+def test_runs_of_other_seeds_are_added_counted_and_selectable(app, runs):
+    copied(runs, "twin", run="twin", config__training__seed=1)
     shown = text_of(opened(app, run="finished", more="all"))
     assert "change, 2 runs" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)

@@ -13,6 +13,9 @@ import dashboard
 from core.data.sandbox import read_rows
 from core.formatting import format_csv
 
+PLAIN = ["=1+1", "+a", "-b", "@c"]
+AFTER_BLANKS = ["\n=1+1", "\r\n=1", "\t=1", "  =1", "\xa0@x", "\ufeff=1", "\n", "\ttab", "\uff1d1+1", "\x00=1"]
+
 
 def written(frame: pd.DataFrame) -> str:
     """The CSV after its byte order mark; the table itself is not changed."""
@@ -34,10 +37,6 @@ def test_csv_starts_with_the_mark_for_excel_and_keeps_numbers_and_equal_names(tm
     pd.testing.assert_frame_equal(pd.read_csv(path), frame)
     frame = pd.DataFrame([["=1", -2.0], [None, 1.5]], columns=["a", "a"])
     assert written(frame).splitlines() == ["a,a", "'=1,-2.0", ",1.5"]
-
-
-PLAIN = ["=1+1", "+a", "-b", "@c"]
-AFTER_BLANKS = ["\n=1+1", "\r\n=1", "\t=1", "  =1", "\xa0@x", "\ufeff=1", "\n", "\ttab", "\uff1d1+1", "\x00=1"]
 
 
 @pytest.mark.parametrize("text", [*PLAIN, *AFTER_BLANKS])

@@ -45,14 +45,8 @@ def test_a_link_opens_sections_and_others_are_not_computed(more, shown):
     assert [each.value for each in app.markdown] == shown and not app.exception
 
 
-def with_style():
-    from dashboard.widgets.style import send_style
-
-    send_style()
-
-
 def test_a_link_hides_named_controls_and_nothing_else():
-    app = AppTest.from_function(with_style)
+    app = AppTest.from_string("from dashboard.widgets.style import send_style\n\nsend_style()")
     app.query_params[state.HIDE] = "threshold,menu,x}body{color:red"
     style = app.run().get("html")[0].proto.body
     assert ".st-key-threshold,[data-testid=stSidebar]{display:none!important}" in style and "color:red" not in style
