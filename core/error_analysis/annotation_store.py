@@ -222,8 +222,6 @@ class Ledger:
                 if write or not version:  # another process may be making the tables
                     _prepare_tables(connection)
                 if not write:
-                    if not version:  # its writer has not made the tables yet
-                        _prepare_tables(connection)
                     yield connection
                     return
                 connection.execute("BEGIN IMMEDIATE")
