@@ -53,7 +53,7 @@ def _list_departures(group: str) -> tuple[Departure, ...]:
 
 
 def _make_fine_tuning(groups: Sequence[str], **about: str) -> FineTuning:
-    """Return a fine-tuning with the settings of some groups of the file, of which the later ones count."""
+    """Return a fine-tuning with the settings of some groups of the file; a later group overrides an earlier one."""
     settings = {name: PaperSetting(*each) for group in groups for name, each in _FILE["settings"][group].items()}
     return FineTuning(settings=settings, **about)
 

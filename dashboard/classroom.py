@@ -3,7 +3,7 @@
 import os
 
 from core.runs.classroom import KEY, Classroom
-from core.runs.store import AccessRules, RunStore
+from core.runs.store import AccessRules, RunStore, name_sweep
 from dashboard import state
 
 
@@ -34,7 +34,7 @@ class VisitorGuard(AccessRules):
     def check_change(self, run: str, parent: str = "") -> None:
         """Refuse a visitor who neither owns a run or its sweep nor is the teacher."""
         if room := find_classroom():
-            room.check_change(state.get_visitor(), run, parent)
+            room.check_change(state.get_visitor(), run, name_sweep(parent))
 
     def take_run(self, run: str) -> None:
         """Record the visitor as the owner of a run or sweep."""

@@ -84,7 +84,7 @@ def pack_model(run: LoadedRun, tokenizer: PortableTokenizer) -> dict[str, Any]:
 
 
 def pack_models(store: RunStore, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return runs for a script, as `pack_model` does; none if a page cannot run one of them."""
+    """Return runs for a script, as `pack_model` does; an empty list if a page cannot run one of them."""
     packed = []
     for run in (runs.load.load_run(store, name) for name in names):
         tokenizer, _ = runs.model_export.make_tokenizer(run, [*runs.model_export.TEXTS])

@@ -49,7 +49,7 @@ class Classroom:
 
     def record_person(self, person: str, name: str, page: str) -> str:
         """Store what a person calls themselves (an empty name changes nothing) and looks at; return their name."""
-        with self._open() as file:
+        with self._open_file() as file:
             known = file.execute("SELECT name FROM people WHERE person = ?", (person,)).fetchone()
             name = name or (known[0] if known else "")
             file.execute("INSERT OR REPLACE INTO people VALUES (?, ?, ?)", (person, name, page))
@@ -59,12 +59,12 @@ class Classroom:
     def hold_tab(self, person: str) -> Iterator[None]:
         """Count a person's open browser tab as long as the context lasts."""
         tab = secrets.token_hex(8)
-        with self._open() as file:
+        with self._open_file() as file:
             file.execute("INSERT INTO tabs VALUES (?, ?, ?)", (tab, person, os.getpid()))
         try:
             yield
         finally:
-            with self._open() as file:
+            with self._open_file() as file:
                 file.execute("DELETE FROM tabs WHERE tab = ?", (tab,))
 
     def list_people(self) -> list[Person]:
@@ -73,7 +73,7 @@ class Classroom:
             "SELECT COALESCE(name, ''), COALESCE(page, ''), COUNT(*), tabs.person FROM tabs "
             "LEFT JOIN people USING (person) GROUP BY tabs.person"
         )
-        with self._open() as file:
+        with self._open_file() as file:
             for (pid,) in file.execute("SELECT DISTINCT pid FROM tabs").fetchall():
                 if not psutil.pid_exists(pid):
                     file.execute("DELETE FROM tabs WHERE pid = ?", (pid,))
@@ -87,39 +87,39 @@ class Classroom:
         """Remember a person as the teacher; InputError: that is not the key."""
         if not secrets.compare_digest(key.strip().encode(), self._key.encode()):
             raise InputError("this is not the teacher's key; the terminal that started the dashboard shows it")
-        with self._open() as file:
+        with self._open_file() as file:
             file.execute("INSERT OR REPLACE INTO teachers VALUES (?, ?)", (person, self._make_proof(person)))
 
     def is_teacher(self, person: str) -> bool:
         """Return whether a person has given the key that is valid now."""
-        with self._open() as file:
+        with self._open_file() as file:
             return self._is_teacher(file, person)
 
     def is_read_only(self) -> bool:
         """Return whether only the teacher may start and change runs."""
-        with self._open() as file:
+        with self._open_file() as file:
             return _is_read_only(file)
 
     def set_read_only(self, on: bool) -> None:
         """Set whether only the teacher may start and change runs."""
-        with self._open() as file:
+        with self._open_file() as file:
             file.execute("DELETE FROM rules WHERE rule = ?", (_READ_ONLY,))
             if on:
                 file.execute("INSERT INTO rules VALUES (?)", (_READ_ONLY,))
 
     def assign_job(self, person: str, job: str) -> None:
-        """Make a person the owner of a new run or sweep, in place of the owner of one of this name before."""
-        with self._open() as file:
+        """Make a person the owner of a new run or sweep, replacing the owner of an earlier one of that name."""
+        with self._open_file() as file:
             file.execute("INSERT OR REPLACE INTO owners VALUES (?, ?)", (job, person))
 
     def name_owners(self) -> dict[str, str]:
         """Return the name of the owner of each run and sweep that somebody here started."""
-        with self._open() as file:
+        with self._open_file() as file:
             return dict(file.execute("SELECT job, COALESCE(name, '') FROM owners LEFT JOIN people USING (person)"))
 
     def check_start(self, person: str, busy: Collection[str]) -> None:
         """Refuse a person who may not start or bring in a run (InputError); `busy`: runs that wait or train."""
-        with self._open() as file:
+        with self._open_file() as file:
             if self._is_teacher(file, person):
                 return
             _refuse_read_only(file)
@@ -132,7 +132,7 @@ class Classroom:
 
     def check_change(self, person: str, *jobs: str) -> None:
         """Refuse a person who may not change a run or its sweep (InputError): neither an owner nor the teacher."""
-        with self._open() as file:
+        with self._open_file() as file:
             if self._is_teacher(file, person):
                 return
             _refuse_read_only(file)
@@ -141,7 +141,7 @@ class Classroom:
                     return
         raise InputError(f"'{jobs[0]}' is not yours: only who started it, or the teacher, may change it")
 
-    def _open(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+    def _open_file(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         return open_transaction(self.path, _TABLES, "the state of the class")
 
     def _make_proof(self, person: str) -> str:

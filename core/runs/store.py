@@ -88,6 +88,11 @@ def list_kept_steps(folder: Path) -> tuple[int, ...]:
     return tuple(sorted(int(each.stem) for each in (folder / STEPS).glob("*.safetensors") if each.stem.isdecimal()))
 
 
+def name_sweep(name: str) -> str:
+    """Return how access rules name a sweep, which no run can be called."""
+    return f"sweep {name}"
+
+
 class AccessRules:
     """What a caller may do with the runs of a store: everything. Subclasses refuse with InputError."""
 
@@ -95,10 +100,10 @@ class AccessRules:
         """Refuse a caller who may not start or bring in a run."""
 
     def check_change(self, run: str, parent: str = "") -> None:
-        """Refuse a caller who may not stop, continue or delete a run, of the sweep `parent`, or a sweep."""
+        """Refuse a caller who may not stop, continue or delete a run (of the sweep `parent`) or a `name_sweep`."""
 
     def take_run(self, run: str) -> None:
-        """Record that the caller started or brought in a run, or started a sweep."""
+        """Record that the caller started or brought in a run, or started a sweep (`name_sweep`)."""
 
 
 class RunStore:

@@ -16,7 +16,7 @@ from core.atomic import convert_os_errors
 from core.exceptions import InputError, RunDamaged, try_call
 from core.runs import background_jobs, cost_estimate, queue, sweep, training_jobs
 from core.runs.record import RunRecord
-from core.runs.store import RunStore
+from core.runs.store import RunStore, name_sweep
 from core.runs.sweep import STATES, Member, Plan, State
 
 POLL_SECONDS = 1.0
@@ -232,10 +232,10 @@ def start_driver(store: RunStore, name: str) -> None:
             "start this one when another has ended"
         )
     if any(sweep.read_records(store, sweep.list_members(sweep.read(store, name)))):
-        store.guard.check_change(name)
+        store.guard.check_change(name_sweep(name))
     else:
         store.guard.check_start()
-        store.guard.take_run(name)
+        store.guard.take_run(name_sweep(name))
     log = sweep.get_path(store, name, "log")
     with convert_os_errors(log), log.open("ab") as stream:
         process = background_jobs.spawn_process(store, build_command(name), stream)
@@ -260,7 +260,7 @@ def cancel(store: RunStore, name: str) -> int:
     busy = _list_alive(records)
     if not going and not busy:
         raise InputError(f"sweep '{name}': no run of it waits or trains, so there is nothing to cancel")
-    store.guard.check_change(name)
+    store.guard.check_change(name_sweep(name))
     if going:
         request = sweep.get_path(store, name, "cancel")
         with convert_os_errors(request):

@@ -11,6 +11,7 @@ from core.formatting import count
 from core.runs import training_jobs
 from core.runs.classroom import NOBODY, Classroom
 from core.runs.record import RunRecord
+from core.runs.store import name_sweep
 from dashboard import state
 from dashboard.classroom import find_classroom
 from dashboard.data import data
@@ -18,7 +19,7 @@ from dashboard.screens import PAGES
 from dashboard.widgets.figure import show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_refusal, show_selection
 
-WHAT = "Who is here, and what is being computed?"
+WHAT = "Who is connected, and what is running?"
 SECONDS = 5  # between two looks at people and jobs
 WHOLE = "With it, only you start, upload, stop or delete. Everybody still looks, and codes and notes stay possible"
 
@@ -65,7 +66,7 @@ def _show_head(room: Classroom) -> None:
 
 def _show_jobs(room: Classroom, teacher: bool) -> None:
     live, people = _list_live(), room.list_people()
-    show_refusal(state.PROBLEM, "The job goes on")
+    show_refusal(state.PROBLEM, "The job was not stopped")
     show_heading("Jobs", "jobs", note=plural(len(live), "job") if live else "nothing waits or trains")
     for record in live:
         _show_job(room, record, room.name_owners(), teacher)
@@ -78,7 +79,7 @@ def _show_jobs(room: Classroom, teacher: bool) -> None:
 
 def _show_job(room: Classroom, record: RunRecord, owners: Mapping[str, str], teacher: bool) -> None:
     run, label = record.run, data.label_run(record.run)
-    known = {run, record.parent} & owners.keys()
+    known = {run, name_sweep(record.parent)} & owners.keys()
     who = next((owners[each] or NOBODY for each in known), "not from a page")
     with st.container(key=f"job-{run}", horizontal=True, vertical_alignment="center", gap="small"):
         show_selection(label, f"{record.status} · {who}")

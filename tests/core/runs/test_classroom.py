@@ -7,7 +7,7 @@ from core.config import compose
 from core.exceptions import InputError
 from core.runs import archive, training_jobs
 from core.runs.classroom import NOBODY, Classroom, Person
-from core.runs.store import AccessRules, RunStore
+from core.runs.store import AccessRules, RunStore, name_sweep
 
 
 class Pupil(AccessRules):
@@ -20,7 +20,7 @@ class Pupil(AccessRules):
         self.room.check_start(self.person, self.busy)
 
     def check_change(self, run, parent=""):
-        self.room.check_change(self.person, run, parent)
+        self.room.check_change(self.person, run, name_sweep(parent))
 
     def take_run(self, run):
         self.room.assign_job(self.person, run)
@@ -84,8 +84,10 @@ def test_runs_belong_to_who_started_them(room, stores):
 
 def test_runs_of_a_sweep_belong_to_whoever_started_the_sweep(room, stores, tmp_path):
     ada, bob, _ = stores
-    room.assign_job("ada", "study")
+    room.assign_job("ada", name_sweep("study"))
     RunStore(tmp_path).create(compose("vanilla"), "vanilla", "study-1", parent="study")
+    check_raises(InputError, "not yours", bob.remove, "study-1")
+    bob.create(compose("vanilla"), "vanilla", "study")  # a run of the same name gives no right to the sweep
     check_raises(InputError, "not yours", bob.remove, "study-1")
     ada.remove("study-1")
 
