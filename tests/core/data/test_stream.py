@@ -226,12 +226,7 @@ def test_published_columns_are_kept_without_authors_and_missing_files_named(tmp_
         ("yelp-5", "train.csv", '"1","fine"\n"2","café"\n', r"train\.csv: is not UTF-8: see line 2"),
         ("us_airline", "Tweets.csv", "id,feeling,text\n1,neutral,ok\n", "no column 'airline_sentiment' but id, feel"),
         ("tweeteval_irony", "train_labels.txt", "1\n0\n", r"train_labels\.txt: has a label for 2 texts"),
-        (
-            "tweeteval_irony",
-            "train_labels.txt",
-            "1\n" * 21,
-            r"train_labels\.txt: has a label for 21 texts",
-        ),
+        ("tweeteval_irony", "train_labels.txt", "1\n" * 21, r"train_labels\.txt: has a label for 21 texts"),
     ],
 )
 def test_files_that_differ_from_the_layout_are_named(name, file, content, says, tmp_path):
@@ -250,10 +245,7 @@ def test_unmatched_quotes_and_blank_texts_are_reported_and_byte_order_marks_remo
     table(tmp_path / "train.csv", [(1, "good"), (2, " "), (2, "")])
     splits, notes = read_published(tmp_path, SOURCES["yelp-polarity"].published)
     assert len(splits["train"]) == 1
-    assert notes[:2] == [
-        "train: 2 rows without a text left out",
-        "train: 3 rows, and 560\u202f000 are published",
-    ]
+    assert notes[:2] == ["train: 2 rows without a text left out", "train: 3 rows, and 560\u202f000 are published"]
     yelp(tmp_path, 5)
     table(tmp_path / "train.csv", [(1, "good"), (2, "fine")], encoding="utf-8-sig", quoting=csv.QUOTE_ALL)
     read_published_folder(tmp_path, "yelp-5")

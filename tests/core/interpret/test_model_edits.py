@@ -69,14 +69,7 @@ def test_parts_and_multiplying_lexicons_are_off_or_at_their_mean_but_not_both():
     check_raises(InputError, re.escape("a lexical term in each layer (s1, s1:mean)"), can.parse_edits, "s:0.5")
 
 
-RICH = dataclasses.replace(
-    PARTS,
-    low=-1.0,
-    mixed=True,
-    gated=2,
-    lexical="add",
-    placed=True,
-)
+RICH = dataclasses.replace(PARTS, low=-1.0, mixed=True, gated=2, lexical="add", placed=True)
 CHANGES = {
     "l1c1:-0.25,l2c2:1": {"lambdas": ((0, 1, -0.25), (1, 2, 1.0))},
     "l:0.5": {"lambda_scale": 0.5},

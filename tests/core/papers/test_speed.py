@@ -38,11 +38,7 @@ def test_presets_are_measured_next_to_the_first(monkeypatch):
 
 @pytest.mark.parametrize(
     ("asked", "said"),
-    [
-        ({"models": ["tfidf-logreg"]}, "fitted in one go"),
-        ({"lengths": [0]}, "1 to 65"),
-        ({"batch": 5000}, "1 to 4"),
-    ],
+    [({"models": ["tfidf-logreg"]}, "fitted in one go"), ({"lengths": [0]}, "1 to 65"), ({"batch": 5000}, "1 to 4")],
 )
 def test_what_cannot_be_measured_is_refused(asked, said):
     with pytest.raises(InputError, match=said):

@@ -6,13 +6,7 @@ import pytest
 
 from core.training.history import History
 from dashboard.figures.theme import Look
-from dashboard.figures.training_curves import (
-    LIVE,
-    describe_norms,
-    draw_learning,
-    draw_norms,
-    draw_progress,
-)
+from dashboard.figures.training_curves import LIVE, describe_norms, draw_learning, draw_norms, draw_progress
 from dashboard.figures.training_log import Curves, build_curves
 
 CURVES = Curves(
