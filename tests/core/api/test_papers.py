@@ -78,12 +78,6 @@ def test_damaged_results_are_refused_in_a_sentence(files, said, tmp_path):
     check_raises(InputError, re.escape(said), sentiscope.reproduce, "ndt", "VII", results=tmp_path)
 
 
-def test_results_without_their_labels_are_refused(tmp_path):
-    shutil.copy(training_cells.RESULTS / "ndt-twitter-financial.jsonl", tmp_path)
-    with pytest.raises(InputError, match="has results of ndt-twitter-financial, but not its labels"):
-        sentiscope.reproduce("ndt", "VII", results=tmp_path)
-
-
 def test_dry_run_lists_cells_with_hours_and_needs(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     found = sentiscope.reproduce("ndt", "VII", dry_run=True, results=tmp_path)
@@ -97,12 +91,15 @@ def test_dry_run_lists_cells_with_hours_and_needs(tmp_path, monkeypatch):
     assert "trainings are missing" in run("ndt", "VII", "--dry-run", "--results", str(tmp_path))
 
 
-def test_run_refuses_what_this_machine_lacks_and_continues_only_with_resume(tmp_path):
+def test_missing_models_a_run_without_resume_and_results_without_labels_are_refused(tmp_path):
     with pytest.raises(NotAvailable, match="FacebookAI/roberta-base"):
         sentiscope.reproduce("inceptive", "3", run=True, scale="paper", models=["roberta"], results=tmp_path)
     (tmp_path / "ndt-twitter-financial.jsonl").touch()
     with pytest.raises(InputError, match="--resume continues, --results NEW starts anew"):
         sentiscope.reproduce("ndt", "VII", run=True, results=tmp_path)
+    shutil.copy(training_cells.RESULTS / "ndt-twitter-financial.jsonl", tmp_path)
+    with pytest.raises(InputError, match="has results of ndt-twitter-financial, but not its labels"):
+        sentiscope.reproduce("ndt", "VII", results=tmp_path)
 
 
 def test_a_cell_trains_and_a_failed_one_is_kept(tmp_path):

@@ -254,12 +254,17 @@ def test_table_findings_are_reported_once(tmp_path, name, header, form, kind, co
     assert count_finding(report, kind) == counts and report.rows == 30 and len(report.classes) == 2
 
 
-def test_lists_of_null_and_json_after_a_comment_are_refused(tmp_path):
+def test_lists_of_null_comments_unlabeled_lines_and_sql_rows_are_refused(tmp_path):
     with pytest.raises(DataError, match="a list of 2 empty values; every row must be an object"):
         inspect_file(write(tmp_path / "a.json", "[null, null]"))
     rows = "\n".join(json.dumps({"text": text, "label": n % 2}) for n, text in enumerate(texts(30)))
     with pytest.raises(DataError, match="is not valid JSON: Expecting value"):
         read_file(write(tmp_path / "a.jsonl", f"// reviews\n{rows}"))
+    lines = [f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))]
+    path = write(tmp_path / "rt.pos", "\r\n".join(lines))
+    check_raises(DataError, r"30 rows with one column and no labels; .*one folder as CLASS.txt", read_file, path)
+    rows = "\n".join(f"('{text}', '{label}')," for text, label in TABLE[1:])
+    check_raises(DataError, "begins or ends with a quote", read_file, write(tmp_path / "a.txt", rows))
 
 
 @pytest.mark.parametrize("line", ['"{:<8}","{}"', "{},INFO     {}"])
@@ -291,14 +296,6 @@ def test_words_for_missing_values_as_classes_cause_warnings(tmp_path, word):
         if each.kind == "unknown-label"
     )
     assert f'data.rename="{word}="' in told
-
-
-def test_unlabeled_lines_and_sql_rows_are_refused_with_advice(tmp_path):
-    lines = [f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))]
-    path = write(tmp_path / "rt.pos", "\r\n".join(lines))
-    check_raises(DataError, r"30 rows with one column and no labels; .*one folder as CLASS.txt", read_file, path)
-    rows = "\n".join(f"('{text}', '{label}')," for text, label in TABLE[1:])
-    check_raises(DataError, "begins or ends with a quote", read_file, write(tmp_path / "a.txt", rows))
 
 
 def test_sheets_of_one_class_each_are_refused(tmp_path):

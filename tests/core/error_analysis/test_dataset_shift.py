@@ -30,7 +30,7 @@ def draw_classes(random, n):
 
 
 @pytest.mark.slow
-def test_equal_distributions_show_no_shift():
+def test_only_a_planted_word_is_found_and_raises_the_auc():
     random = np.random.default_rng(0)
     training, split = draw_texts(random, 300), draw_texts(random, 150)
     sides = ComparedTexts(training, draw_classes(random, 300)), ComparedTexts(split, draw_classes(random, 150))
@@ -38,12 +38,6 @@ def test_equal_distributions_show_no_shift():
     low, high = found["auc"]["interval"]
     assert low <= 0.5 <= high and abs(found["auc"]["value"] - 0.5) < 0.1
     assert found["words"] == [] and found["tried"] > 100 and not any(row["differs"] for row in found["measures"])
-
-
-@pytest.mark.slow
-def test_a_planted_word_is_found_and_raises_the_auc():
-    random = np.random.default_rng(0)
-    training, split = draw_texts(random, 300), draw_texts(random, 150)
     split = [f"{text} planted word" if row % 2 else text for row, text in enumerate(split)]
     training = [f"{text} elsewhere" if row % 2 else text for row, text in enumerate(training)]
     has = np.eye(2, dtype=bool)

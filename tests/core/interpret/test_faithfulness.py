@@ -286,19 +286,13 @@ def test_exact_methods_are_evidence_and_for_random_weights_illustration(known):
 
 
 @pytest.mark.slow
-def test_shuffled_attributions_are_neither(known, monkeypatch):
+def test_shuffled_attributions_and_methods_that_ignore_the_weights_are_neither(known, monkeypatch):
     _, own, control, said = known
     random, real = np.random.default_rng(0), Trials.compute_attributions
     monkeypatch.setattr(
         Trials, "compute_attributions", lambda self, *about: [random.permutation(each) for each in real(self, *about)]
     )
     assert judge_all(measure_methods(own, control, said, TWO)) == dict.fromkeys(TWO, "neither")
-
-
-@pytest.mark.slow
-def test_methods_that_ignore_the_weights_are_neither(known, monkeypatch):
-    _, own, control, said = known
-    random, real = np.random.default_rng(0), Trials.compute_attributions
 
     def by_length(self, method, cases, what):
         return [np.array([end - start + start / 100 for start, end in case.words]) for case in cases]

@@ -73,17 +73,14 @@ def test_a_better_second_model_is_called_better(starters, monkeypatch):
     assert ("helped a little" in content.stages[3].finding) == helps
 
 
-def test_without_the_starter_run_the_lesson_says_which_is_missing(starters, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "none"))
-    check_raises(NotAvailable, f"needs the model {RUN}, and it is not here", build_content, starters)
-
-
-def test_without_its_results_the_lesson_says_so(starters, tmp_path, monkeypatch):
+def test_without_its_results_or_its_run_the_lesson_says_what_is_missing(starters, tmp_path, monkeypatch):
     copied = shutil.copytree(starters.get_path(RUN), tmp_path / "starters" / RUN)
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "starters"))
     check_raises(NotAvailable, "needs a starter run with a better test score", build_content, starters)
     shutil.rmtree(copied / "evaluation" / "challenge")
     check_raises(NotAvailable, "results of starter-ndt-01-n3 on challenge", build_content, starters)
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "none"))
+    check_raises(NotAvailable, f"needs the model {RUN}, and it is not here", build_content, starters)
 
 
 def test_content_is_kept_until_a_starter_run_changes(starters, tmp_path, monkeypatch):

@@ -13,14 +13,11 @@ LONGEST = {"headline": 75, "line": 110, "feedback": 90}
 """Characters that fit: a headline in 28 pixels on one line at 1280, feedback beside the figure."""
 
 
-def test_a_mistyped_name_lists_the_lessons():
-    with pytest.raises(InputError, match=f"no lesson 'haeds'; choose one of {', '.join(LESSONS)}"):
-        find_lesson("haeds")
-
-
-def test_each_lesson_leads_to_the_next_and_the_last_to_none():
+def test_each_lesson_leads_to_the_next_and_a_mistyped_name_lists_all():
     names = list(LESSONS)
     assert [find_next(name) for name in names] == [*(LESSONS[name] for name in names[1:]), None]
+    with pytest.raises(InputError, match=f"no lesson 'haeds'; choose one of {', '.join(LESSONS)}"):
+        find_lesson("haeds")
 
 
 @pytest.mark.parametrize("name", LESSONS)

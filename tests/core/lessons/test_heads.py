@@ -93,11 +93,8 @@ def test_choices_count_as_the_row_that_describes_them(content):
     assert all("Still wrong" in c.feedback for k, c in enumerate(content.questions[1].choices) if k != right)
 
 
-def test_a_model_that_no_head_decides_is_refused(starters, monkeypatch):
+def test_a_model_that_no_head_decides_or_with_too_many_is_refused(starters, monkeypatch):
     monkeypatch.setattr(heads, "CLEAR", 0.499)
     check_raises(NotAvailable, "no head of starter-ndt-01-n3 decides", build_content, starters)
-
-
-def test_a_model_with_too_many_heads_is_refused(starters, monkeypatch):
     monkeypatch.setattr(heads, "MOST_HEADS", 8)
     check_raises(NotAvailable, "at most 8 heads", build_content, starters)

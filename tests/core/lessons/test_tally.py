@@ -50,13 +50,6 @@ def test_few_answers_are_counted_and_not_shown(store, code):
     assert store.count_answers(code)["counts"] == [[4, 0, 1, 0], None]
 
 
-def test_raised_hands_are_added_and_replace_those_before(store, code):
-    answer(store, code, [0, 1])
-    store.set_hands(code, TEACHER, [[9, 0], [0, 0], [0, 0], [0, 0]])
-    store.set_hands(code, TEACHER, [[1, 0], [2, 0], [0, 0], [0, 6]])
-    assert store.count_answers(code) == {"answered": [5, 6], "counts": [[2, 3, 0, 0], [0, 0, 0, 6]]}
-
-
 def test_only_the_browser_that_opened_a_class_deletes_its_answers(store, code):
     answer(store, code, [0, 1, 2])
     found = store.find_class(code)
@@ -75,18 +68,25 @@ def test_an_answer_that_the_lesson_does_not_have_is_refused(store, code, turn, o
     assert store.count_answers(code)["answered"] == [0, 0]
 
 
-def test_hands_that_cannot_be_raised_are_refused_and_nothing_is_stored(store, code):
+def test_raised_hands_are_added_or_refused_and_replace_those_before(store, code):
     wrong = {"-1 hands": [[1, 1], [-1, 0]], "1000 hands": [[1, 1], [1000, 0]], "1 hands": [["1", 1]]}
     for why, hands in {**wrong, "option 5": [[1, 1]] * 5, "question 3": [[1, 1, 1]]}.items():
         check_raises(InputError, why, store.set_hands, code, TEACHER, hands)
     assert store.count_answers(code)["answered"] == [0, 0]
+    answer(store, code, [0, 1])
+    store.set_hands(code, TEACHER, [[9, 0], [0, 0], [0, 0], [0, 0]])
+    store.set_hands(code, TEACHER, [[1, 0], [2, 0], [0, 0], [0, 6]])
+    assert store.count_answers(code) == {"answered": [5, 6], "counts": [[2, 3, 0, 0], [0, 0, 0, 6]]}
 
 
-def test_a_code_that_nobody_has_opened(store):
+def test_a_code_that_nobody_has_opened_and_a_file_that_is_no_database_are_refused(store):
     assert store.find_class("none") is None and store.find_class("") is None
     assert not store.path.exists(), "looking for one writes nothing"
     for ask in (lambda: store.record_answer("none", 0, "a pupil", 0), lambda: store.count_answers("none")):
         check_raises(InputError, "no class 'none'", ask)
+    store.path.parent.mkdir(exist_ok=True)
+    store.path.write_bytes(b"no database at all, " * 100)
+    check_raises(StorageError, "answers of the class cannot be stored", store.open_class, "heads", 4, TEACHER)
 
 
 def test_the_file_has_no_token_and_knows_nobody_across_classes(store, code):
@@ -132,9 +132,3 @@ def test_two_processes_may_open_the_first_class_at_once(store):
     assert [each.wait(120) for each in running] == [0, 0]
     with sqlite3.connect(store.path) as file:
         assert file.execute("SELECT COUNT(DISTINCT code) FROM classes").fetchone() == (40,)
-
-
-def test_a_file_that_is_no_database_is_said(store):
-    store.path.parent.mkdir()
-    store.path.write_bytes(b"no database at all, " * 100)
-    check_raises(StorageError, "answers of the class cannot be stored", store.open_class, "heads", 4, TEACHER)

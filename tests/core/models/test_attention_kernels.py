@@ -234,7 +234,7 @@ def test_queries_without_keys_give_zero_and_finite_gradients():
     assert all((gradient[1] == 0).all() for gradient in gradients)
 
 
-def test_strided_projections_give_the_same_result():
+def test_strided_projections_and_autocast_to_float32_give_the_same_result():
     keep = mask_lengths([70, 50], 70)
     q, k, v, c = (x.detach() for x in draw_inputs(2, 3, 2, 70, 4, 5, "token", 1))
     strided = [x.permute(0, 3, 1, 2, 4).contiguous().permute(0, 2, 3, 1, 4) for x in (q, k)]
@@ -243,12 +243,7 @@ def test_strided_projections_give_the_same_result():
     args = keep, draw_globals(keep)
     got, wanted = (attend_banded(*x, c, *args, window=8) for x in ((*strided, values), (q, k, v)))
     torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
-
-
-def test_autocast_computes_in_float32():
-    keep = mask_lengths([70, 50], 70)
     tensors = [x.detach().float().requires_grad_() for x in draw_inputs(2, 2, 2, 70, 4, 4, "layer", 1)]
-    args = keep, draw_globals(keep)
     plain = attend_banded(*tensors, *args, window=8)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = attend_banded(*tensors, *args, window=8)

@@ -187,11 +187,12 @@ def test_texts_of_a_batch_can_have_different_interventions(config, batch):
                     torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-12)
 
 
-def test_interventions_are_for_all_texts_or_each(batch):
+def test_interventions_are_for_all_texts_or_each_and_traces_are_not_for_training(batch):
     model = make(small(PRESETS["vanilla"].model))
     check_raises(ValueError, "2 interventions for 5 texts", model, batch, intervene=[Intervention()] * 2)
     with pytest.raises(InputError, match="head 9"):
         model(batch, intervene=[*[Intervention()] * 4, Intervention(heads_off=frozenset({(0, 9)}))])
+    check_raises(RuntimeError, "eval", model.train(), batch, trace=True)
 
 
 @EVERY
@@ -262,10 +263,6 @@ def test_interventions_on_absent_parts_are_refused(wrong, batch):
     before = model(batch).logits
     check_raises(InputError, "intervention on", model, batch, intervene=wrong)
     torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
-
-
-def test_traces_in_training_mode_are_refused(batch):
-    check_raises(RuntimeError, "eval", make(small(PRESETS["vanilla"].model)).train(), batch, trace=True)
 
 
 def test_positions_are_standard_sinusoids_and_embeddings_scaled_to_their_size(batch):

@@ -38,16 +38,13 @@ def stores(room, tmp_path):
     return [RunStore(tmp_path, guard=Pupil(room, each)) for each in ("ada", "bob", "teacher")]
 
 
-def test_people_are_counted_while_a_tab_is_open(room):
+def test_people_are_counted_while_a_tab_is_open_on_a_living_server(room):
     room.record_person("1", "Ada", "sentence")
     assert room.record_person("1", "", "runs") == "Ada", "a reload forgets no name"
     room.allow_teacher("2", "a key")
     with room.hold_tab("1"), room.hold_tab("1"), room.hold_tab("2"):
         assert room.list_people() == [Person(NOBODY, "", 1, True), Person("Ada", "runs", 2, False)]
     assert room.list_people() == []
-
-
-def test_tabs_of_a_server_that_was_killed_do_not_count(room):
     with room.hold_tab("1"):
         child = os.fork()
         if not child:

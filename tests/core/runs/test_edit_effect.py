@@ -11,7 +11,7 @@ from core.exceptions import InputError
 from core.runs.evaluation_data import DataRequest, read_evaluation_data
 
 
-def test_an_edit_of_all_texts_is_the_edit_of_each(store, run, tmp_path):
+def test_an_edit_of_all_texts_is_the_edit_of_each_and_names_no_token(store, run, tmp_path):
     usual, edited = (evaluate(run, limit_test=40, edit=edit, store=store) for edit in ("", "h1.1"))
     found = edited["edited"]
     assert (found["edit"], found["rows"]) == ("h1.1", usual["n"])
@@ -27,9 +27,6 @@ def test_an_edit_of_all_texts_is_the_edit_of_each(store, run, tmp_path):
     assert whole["edit"] == "h1.1"
     for one, each in zip(alone, whole["predictions"], strict=True):
         assert each["probabilities"] == pytest.approx(one["probabilities"], abs=1e-6)
-
-
-def test_an_edit_of_all_texts_names_no_token(store, run):
     for edit in ("g1.1:0", "h1.1,g1.1:0"):
         said = rf"--edit {edit.split(',')[-1]}: this names a word of one text; an edit of many texts names parts"
         check_raises(InputError, said, evaluate, run, edit=edit, store=store)

@@ -50,14 +50,11 @@ def test_counterexamples_are_not_evaluated(record, tmp_path):
     assert found == plain and "kept by hand" not in found
 
 
-def test_a_single_file_gives_all_rows_and_columns(given):
+def test_a_single_file_gives_all_rows_and_columns_and_left_out_labels(given):
     found = given(["positive", "Negative", "positive"])
     assert found.split == "all" and found.rows["label"].tolist() == [1, 0, 1]
     assert found.rows["label"].dtype == np.int64 and found.rows["source"].tolist() == ["s0", "s1", "s2"]
     assert found.renamed == {"Negative": "negative"}
-
-
-def test_left_out_labels_are_reported(given):
     found = given(["positive", "neutral", "neutral", "bad"], rename={"neutral": "", "bad": "negative"})
     assert found.rows["text"].tolist() == ["text 0", "text 3"] and list(found.rows.index) == [0, 1]
     assert found.dropped == {"neutral": 2} and found.notes[-1] == "left out: label 'neutral' (2 rows)"

@@ -37,7 +37,7 @@ def list_files(store, run, **settings):
     return MapFiles.from_run(store, run, "test", ProjectionConfig(**{"method": "pca", **settings}))
 
 
-def test_stored_maps_are_read_unchanged_with_their_arguments(store, evaluated):
+def test_stored_maps_are_read_unchanged_and_named_by_settings_and_embeddings(store, evaluated):
     here = list_files(store, evaluated)
     assert here.read() is None
     made = here.compute()
@@ -47,9 +47,6 @@ def test_stored_maps_are_read_unchanged_with_their_arguments(store, evaluated):
     about = json.loads(here.get_path("json").read_text())
     assert about["arguments"] == {"method": "pca", "dimensions": 2, "rows": 3000, "seed": 0} and about["n"] == 60
     assert not here.get_path("progress.json").exists()
-
-
-def test_settings_and_embeddings_determine_the_map_file(store, evaluated):
     changes = {}, {"dimensions": 3}, {"rows": 40}, {"seed": 1}, {"method": "tsne"}
     stems = {list_files(store, evaluated, **settings).stem for settings in changes}
     assert len(stems) == 5 and all(len(stem) == 64 for stem in stems)

@@ -52,7 +52,7 @@ def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
 
 
 @pytest.mark.slow
-def test_ensembles_average_probabilities_over_seeds(store, made):
+def test_ensembles_average_probabilities_over_seeds_of_each_fold(store, made):
     found = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
     (row,) = found["rows"]
     mean = np.mean([make_probabilities(4 + seed) for seed in range(3)], 0)
@@ -62,11 +62,7 @@ def test_ensembles_average_probabilities_over_seeds(store, made):
     assert found["together"] == {"name": "accuracy", "title": "seeds together"} and row["apart"] == ""
     second = build_table(store, sweep.read(store, "study"), metrics=["tuned.f1_macro", "f1_macro"])["together"]
     assert second == {"name": "f1_macro", "title": "F1, macro, seeds together"}
-
-
-@pytest.mark.slow
-def test_ensembles_combine_the_seeds_of_each_fold(store, made):
-    (row,) = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
+    (row,) = build_table(store, made({"vanilla": 4}, name="folds", seeds=(0, 1, 2), folds=3))["rows"]
     assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
     plan = made({"vanilla": 4}, name="other")
     path = store.get_path(list_members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"

@@ -26,10 +26,17 @@ def test_no_link_to_a_page_is_refused(link):
     check_raises(InputError, None, talks.clean_link, link)
 
 
-def test_a_link_that_is_too_long_once_encoded_is_refused_before_it_is_stored(tmp_path):
+def test_a_long_link_a_bad_line_and_too_many_talks_are_refused_and_nothing_is_lost(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="at most 30000 characters"):
         talks.add_link(tmp_path, "t", "sentence?text=" + "\N{ARABIC LETTER AIN}" * 6_000)
     assert talks.list_talks(tmp_path) == []
+    talks.add_link(tmp_path, "t", "errors?run=a")
+    check_raises(InputError, "line 2: ", talks.write_talk, tmp_path, "t", ["steps?run=a", "a b c"])
+    check_raises(InputError, "at most 100 links", talks.write_talk, tmp_path, "t", ["steps?run=a"] * 101)
+    assert talks.read_talk(tmp_path, "t") == ("errors?run=a",)
+    monkeypatch.setattr(talks, "MOST_TALKS", 1)
+    talks.add_link(tmp_path, "t", "errors?run=a")
+    check_raises(InputError, "the maximum", talks.add_link, tmp_path, "two", "errors?run=a")
 
 
 def test_repeated_parameters_are_a_list():
@@ -45,21 +52,7 @@ def test_a_talk_grows_is_replaced_and_removed(tmp_path):
     check_raises(InputError, "no talk 'monday'; there are none yet", talks.read_talk, tmp_path, "monday")
 
 
-def test_a_bad_line_is_named_and_nothing_is_lost(tmp_path):
-    talks.add_link(tmp_path, "t", "errors?run=a")
-    check_raises(InputError, "line 2: ", talks.write_talk, tmp_path, "t", ["steps?run=a", "a b c"])
-    check_raises(InputError, "at most 100 links", talks.write_talk, tmp_path, "t", ["steps?run=a"] * 101)
-    assert talks.read_talk(tmp_path, "t") == ("errors?run=a",)
-
-
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "a b"])
 def test_a_name_stays_in_its_folder(tmp_path, name):
     check_raises(InputError, "is not a name for a talk", talks.add_link, tmp_path, name, "errors?run=a")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_there_are_only_so_many_talks(tmp_path, monkeypatch):
-    monkeypatch.setattr(talks, "MOST_TALKS", 1)
-    talks.add_link(tmp_path, "one", "errors?run=a")
-    talks.add_link(tmp_path, "one", "errors?run=b")
-    check_raises(InputError, "the maximum", talks.add_link, tmp_path, "two", "errors?run=a")

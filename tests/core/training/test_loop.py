@@ -193,7 +193,7 @@ def test_lambda_has_its_own_learning_rate(make):
 
 
 @pytest.mark.slow
-def test_the_history_starts_before_the_first_update(make):
+def test_the_history_starts_before_the_first_update_and_has_about_200_steps(make, monkeypatch):
     job = make(warmup=0.2)
     before = [layer[:, 0].tolist() for layer in job.model.get_lambdas()]
     job.run()
@@ -205,12 +205,8 @@ def test_the_history_starts_before_the_first_update(make):
         assert math.isfinite(row["loss"]) and row["grad_norm"] > 0
         assert [len(layer) for layer in row["lambda"]] == [2, 2]
     assert rows[-1]["lambda"] != before
-
-
-@pytest.mark.slow
-def test_long_trainings_log_about_200_steps_and_more_early_ones(make, monkeypatch):
     monkeypatch.setattr(training_stage, "LOGGED_STEPS", 3)
-    job = make()
+    job = make("long")
     job.run()
     assert [row["step"] for row in read_history(job.history).select_kind("step")] == [0, 1, 2, 4, 7, 14, 21]
 

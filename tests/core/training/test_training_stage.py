@@ -67,7 +67,7 @@ def checkpoint(step=3):
     return training_stage.Checkpoint(progress, {"model": tensors, "random": random})
 
 
-def test_checkpoints_are_restored_bit_identically(tmp_path):
+def test_checkpoints_are_restored_bit_identically_also_after_a_full_disk(tmp_path, monkeypatch):
     assert training_stage.load_checkpoint(tmp_path / "checkpoint") is None
     saved = checkpoint()
     training_stage.save_checkpoint(tmp_path / "checkpoint", saved)
@@ -76,14 +76,11 @@ def test_checkpoints_are_restored_bit_identically(tmp_path):
     for group, named in saved.groups.items():
         for name, tensor in named.items():
             assert torch.equal(loaded.groups[group][name], tensor) and loaded.groups[group][name].dtype == tensor.dtype
-
-
-def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path, monkeypatch):
-    training_stage.save_checkpoint(tmp_path, checkpoint(step=3))
+    training_stage.save_checkpoint(tmp_path / "disk", checkpoint(step=3))
     monkeypatch.setattr(os, "fsync", full)
-    check_raises(StorageError, "disk is full", training_stage.save_checkpoint, tmp_path, checkpoint(step=4))
-    assert training_stage.load_checkpoint(tmp_path).progress.step == 3
-    assert [path.name for path in tmp_path.iterdir()] == [training_stage.FILE]
+    check_raises(StorageError, "disk is full", training_stage.save_checkpoint, tmp_path / "disk", checkpoint(step=4))
+    assert training_stage.load_checkpoint(tmp_path / "disk").progress.step == 3
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == [training_stage.FILE]
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"junk" * 100])
