@@ -29,12 +29,13 @@ def page(app, runs):
     return partial(pages.opened, app, "behave", run="baseline", suite=f"{kept.parent.name}/{kept.name}")
 
 
-def test_page_opens_with_its_summary_and_a_selected_capability(page):
+def test_page_opens_with_its_summary_and_a_selected_capability_escaped(page):
     assert "Failed tests" not in words(page())
     app = page(capability="capability the other way")
     assert "baseline passes 0 of 3 capabilities" in words(app) and "films</b> 3 tests, 7 cases" in words(app)
     assert "Failed tests: the other way" in words(app) and "2 of 2 fail for baseline" in words(app)
     assert list(app.dataframe[0].value["sentence"]) == ["good film", "warm film"]
+    assert "<b>wise" not in words(page(capability="capability words"))
 
 
 def test_link_names_the_selected_row_and_the_compared_runs(page):
@@ -45,18 +46,11 @@ def test_link_names_the_selected_row_and_the_compared_runs(page):
     assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
 
 
-def test_missing_or_wrong_suite_is_reported_and_the_default_can_be_chosen(page, runs):
+def test_missing_or_foreign_suite_is_reported_and_the_default_can_be_chosen(page, runs):
     app = page(suite=f"{'0' * 64}/none.yaml")
     assert "the suite of this link is gone" in words(app) and "passes" not in words(app)
     assert "Sentiscope&#x27;s suite" in words(press(app, "our-suite"))
-
-
-def test_no_other_file_of_the_machine_can_be_named(page):
     assert "suite of this link is gone" in words(page(suite="../../../etc/passwd"))
-
-
-def test_suite_texts_are_escaped(page):
-    assert "<b>wise" not in words(page(capability="capability words"))
 
 
 def test_page_asks_for_the_polarity_of_unknown_classes(page, runs):

@@ -30,18 +30,15 @@ def page(app):
     return lambda *runs, **given: pages.opened(app, "compare", **({"compare": list(runs)} if runs else {}), **given)
 
 
-def test_page_opens_with_its_summary_and_all_figures_of_its_runs(page, store):
+def test_page_opens_with_its_summary_and_unfolds_all_figures_of_its_runs(page, store):
+    shown = words(page("good", "poor"))
+    assert not any(title in shown for title in ("Disagreements", "Calibration", "against cost"))
     shown = words(page("good", "gone", "poor", more="all"))
     assert "good is better than poor." in shown and "No finished run “gone” is here" in shown
     for title in ("accuracy", "Disagreements", "ROC", "Calibration", "against cost", "One sentence in each model"):
         assert title in shown
     alone = (GOOD & ~POOR).sum(), (POOR & ~GOOD).sum()
     assert f"Only good is right on {alone[0]} sentences, only poor on {alone[1]}." in shown
-
-
-def test_folded_sections_are_not_computed(page, store):
-    shown = words(page("good", "poor"))
-    assert not any(title in shown for title in ("Disagreements", "Calibration", "against cost"))
 
 
 def test_default_comparison_has_the_chosen_run_and_others_on_its_rows(page, store):
@@ -54,13 +51,10 @@ def test_metric_and_column_are_link_options(page, store):
     assert "Lower is better" in shown and "by label, loss" in shown
 
 
-def test_runs_on_other_rows_are_reported_with_advice(page, store):
+def test_runs_on_other_rows_or_without_a_common_split_are_reported(page, store):
     answering(store, "other", right_where(GOOD[:90], LABELS[:90]), texts(LABELS[:90]), preset="cnn")
     shown = words(page("good", "other"))
     assert "cannot be compared" in shown and "120 and 90, 90 in common" in shown and "--data FILE" in shown
-
-
-def test_runs_without_a_common_split_are_reported(page, store):
     answering(store, "elsewhere", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", split="challenge")
     assert "These runs share no evaluated split" in words(page("good", "elsewhere"))
 

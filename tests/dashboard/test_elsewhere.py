@@ -42,14 +42,11 @@ def at_once(monkeypatch):
     return asked
 
 
-def test_labels_have_suggested_classes(runs, other):
+def test_labels_have_suggested_classes_and_are_renamed_as_in_training(runs, other):
     found = list_labels(RunStore(runs).read("finished"), DataRequest(str(other)))
     assert (found.split, found.rows) == ("all", 40) and found.columns == ["label", "source"]
     assert found.labels == {"-1": 10, "neg": 20, "Positive": 10}
     assert found.meant == {"-1": None, "neg": "negative", "Positive": "positive"}
-
-
-def test_labels_renamed_in_training_are_renamed_on_other_data(runs, other):
     record = RunStore(runs).read("finished")
     renamed = dataclasses.replace(record.config.data, rename="neg=negative,-1=")
     record = dataclasses.replace(record, config=dataclasses.replace(record.config, data=renamed))

@@ -147,13 +147,10 @@ def test_impossible_figures_are_refused_and_nothing_is_written(trained, tmp_path
     assert not (tmp_path / "none").exists()
 
 
-def test_folder_path_that_is_a_file_is_refused(trained, tmp_path):
+def test_folder_path_that_is_a_file_and_a_damaged_run_are_refused(trained, tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         api.figures("finished", tmp_path / "taken", only=["roc"], store=RunStore(trained))
-
-
-def test_damaged_run_is_reported_with_its_file(trained, tmp_path):
     with pytest.raises(RunDamaged, match=r"run\.json"):
         api.figures("damaged", tmp_path, store=RunStore(trained))
 

@@ -53,8 +53,10 @@ def test_a_link_opens_a_lesson_at_its_beginning(app, starters, name):
     assert all(way["href"].split("?")[0] for way in data["content"]["ways"])
 
 
-def test_without_a_name_the_first_lesson_opens(app, starters):
+def test_without_a_name_the_first_lesson_opens_and_a_mistyped_one_lists_all(app, starters):
     assert shown(app, next(iter(LESSONS)))["lesson"]["name"] == next(iter(LESSONS))
+    said = unescape(words(opened(app, "lesson", lesson="haeds")))
+    assert "There is no lesson 'haeds'; choose one of" in said and all(name in said for name in LESSONS)
 
 
 def test_a_link_restores_stage_answers_and_what_was_moved(app, starters):
@@ -66,11 +68,6 @@ def test_a_link_restores_stage_answers_and_what_was_moved(app, starters):
 def test_a_stage_or_an_answer_that_cannot_be_is_the_beginning(app, starters, wrong):
     given = {"step": wrong, "pick": wrong if wrong != "0" else "4", "again": wrong}
     assert {**shown(app, "accuracy", lesson="accuracy", **given, notes="x")["state"], "again": -1} == NO_STATE
-
-
-def test_a_mistyped_lesson_lists_those_that_exist(app, starters):
-    said = unescape(words(opened(app, "lesson", lesson="haeds")))
-    assert "There is no lesson 'haeds'; choose one of" in said and all(name in said for name in LESSONS)
 
 
 def test_a_missing_starter_run_is_named(app):

@@ -31,7 +31,7 @@ def menu(app) -> str:
     return next(each.proto.body for each in app.get("html") if "stSidebarNavItems] li:has" in each.proto.body)
 
 
-def test_menu_has_at_most_15_entries_in_three_groups():
+def test_menu_has_at_most_15_entries_in_three_groups_and_more_only_when_needed():
     entries = list_entries(tagging=True)
     assert len(list_entries(tagging=False)) <= 15 and next(iter(entries)) == "start"
     groups = [each.group for each in entries.values()]
@@ -40,9 +40,6 @@ def test_menu_has_at_most_15_entries_in_three_groups():
     assert {name for name, each in PAGES.items() if each.group == HIDDEN} == {"lesson", "sweeps", "theory"}
     assert len({each.title for each in PAGES.values()}) == len(PAGES)
     assert set(ALIASES.values()) <= PAGES.keys() and not ALIASES.keys() & PAGES.keys()
-
-
-def test_tagging_is_in_the_menu_only_with_a_tagging_run(app, runs):
     assert list_entries(tagging=True).keys() - list_entries(tagging=False) == {"tokens"}
     assert list_entries(tagging=True, classroom=True).keys() - list_entries(tagging=True) == {"classroom"}
 
@@ -193,15 +190,12 @@ def strip(app) -> dict:
     return next(each for each in sent if "exhibits" in each)
 
 
-def test_the_finding_of_performance_counts_the_errors_of_the_split(app, runs):
+def test_the_finding_of_performance_counts_the_errors_of_split_and_threshold(app, runs):
     opened(app, "performance", run="finished", present="1")
     table = read_predictions(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     wrong = int((table["label"] != table["predicted"]).sum())
     assert wrong and f"{wrong} of {len(table)} are wrong: " in words(app)
     assert len(charts(app)) == 1 and not app.sidebar.selectbox
-
-
-def test_the_split_and_the_threshold_of_a_link_change_the_finding(app, runs):
     first = words(opened(app, "performance", run="finished", present="1", split="validation"))
     app.query_params["threshold"] = "0.01"
     assert words(app.run()) != first
@@ -231,13 +225,10 @@ def test_a_split_of_a_link_that_is_not_there_is_named_until_another_page_opens(a
     assert told in words(app.run()) and "There is no split" not in words(opened(app, "embeddings"))
 
 
-def test_the_home_page_names_the_address_that_has_no_page(app, runs):
+def test_an_address_or_a_page_of_texts_that_is_not_there_is_named(app, runs):
     found = words(opened(app, "", **{"no-page": "<b>nope"}))
     assert "There is no page “&lt;b&gt;nope”</b><p>Runs is shown instead." in found
     assert "There is no page" not in words(opened(app, "performance", run="finished"))
-
-
-def test_a_page_of_texts_that_is_not_there_is_named(app, runs):
     app.query_params["page"] = "99999"
     told = "There is no page “99999” of these texts</b><p>Page 1 of "
     assert told in words(opened(app, "data", run="finished")) and told in words(app.run())
@@ -267,15 +258,19 @@ def test_behavior_tests_that_have_not_run_can_be_started_in_the_presenter(app, r
     assert started == ["finished"]
 
 
-def test_a_talk_begins_with_its_first_link_and_an_unknown_one_is_named(app, runs):
+def test_a_talk_begins_with_its_first_link_and_goes_past_links_to_no_page(app, runs):
     talks.write_talk(runs, "monday", ["performance?run=finished&split=validation", "errors?run=gone"])
     opened(app, "runs", talk="monday", present="1")
     assert strip(app)["exhibits"] == ["Performance", "Errors"] and strip(app)["at"] == 0
     app.query_params.clear()
     assert "there are monday.<" in text_of(opened(app, "runs", talk="tuesday", present="1"))
+    talks.write_talk(runs, "monday", ["performance?run=finished", "nowhere?run=finished", "?run=finished", "overview"])
+    opened(app, "performance", talk="monday", present="1", exhibit="2")
+    assert "There is no page “nowhere”" in text_of(app)
+    assert strip(app)["at"] == 1 and strip(app)["exhibits"] == ["Performance", "nowhere", "Start", "Runs"]
 
 
-def test_the_editor_saves_links_and_names_a_bad_line(app, runs):
+def test_the_editor_saves_links_and_names_a_bad_line_or_talk(app, runs):
     talks.write_talk(runs, "talk", ["errors?run=gone"])
     app.session_state[DRAFT] = "talk"
     opened(app, "performance", run="finished")
@@ -285,21 +280,9 @@ def test_the_editor_saves_links_and_names_a_bad_line(app, runs):
     named(app.text_area, LINES).set_value("performance?run=finished").run()
     press(app, "talk-save")
     assert talks.read_talk(runs, "talk") == ("performance?run=finished",) and app.session_state[DRAFT] == "talk"
-
-
-def test_a_talk_damaged_by_hand_is_named_and_takes_no_page_with_it(app, runs):
-    (runs / talks.FOLDER).mkdir()
     (runs / talks.FOLDER / "talk.txt").write_text("a b c", encoding="utf-8")
-    app.session_state[DRAFT] = "talk"
     opened(app, "performance", run="finished")
     assert "The talk “talk” cannot be read" in text_of(app) and charts(app)
-
-
-def test_a_talk_goes_past_links_to_no_page_and_to_the_first_page(app, runs):
-    talks.write_talk(runs, "monday", ["performance?run=finished", "nowhere?run=finished", "?run=finished", "overview"])
-    opened(app, "performance", talk="monday", present="1", exhibit="2")
-    assert "There is no page “nowhere”" in text_of(app)
-    assert strip(app)["at"] == 1 and strip(app)["exhibits"] == ["Performance", "nowhere", "Start", "Runs"]
 
 
 def test_a_link_with_large_text_hides_the_export_bar(app, runs):

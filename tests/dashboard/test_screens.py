@@ -91,17 +91,14 @@ def test_link_to_a_missing_run_is_reported(app, runs):
     assert "There is no run “gone” here" in text_of(opened(app, "performance", run="gone"))
 
 
-def test_run_without_weights_still_shows_its_metrics(app, runs):
+def test_run_with_unreadable_or_no_weights_still_shows_its_metrics(app, runs):
+    (runs / "finished" / "weights.safetensors").write_bytes(b"short")
+    shown = text_of(opened(app, "sentence", run="finished"))
+    assert "This page cannot continue" in shown and "weights.safetensors" in shown
     (runs / "finished" / "weights.safetensors").unlink()
     assert "n = 16" in text_of(opened(app, "performance", run="finished"))
     for page in ("sentence", "steps"):
         assert "This run has no weights" in text_of(opened(app, page))
-
-
-def test_unreadable_weights_are_reported(app, runs):
-    (runs / "finished" / "weights.safetensors").write_bytes(b"short")
-    shown = text_of(opened(app, "sentence", run="finished"))
-    assert "This page cannot continue" in shown and "weights.safetensors" in shown
 
 
 @pytest.mark.parametrize(
@@ -219,7 +216,7 @@ def test_cancelling_asks_first_and_explains_the_checkpoint(app, runs, status, ke
     assert words not in text_of(press(app, "confirm-cancel-live")) and store.is_cancel_requested("live")
 
 
-def test_run_can_be_exported_and_an_imported_one_is_chosen(app, runs, tmp_path):
+def test_run_can_be_exported_and_an_imported_one_is_chosen_or_refused(app, runs, tmp_path, monkeypatch):
     api.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "runs")
     app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
@@ -230,9 +227,6 @@ def test_run_can_be_exported_and_an_imported_one_is_chosen(app, runs, tmp_path):
     assert "finished-2 is imported" in text_of(app) and app.session_state[state.RUN] == "finished-2"
     picked = app.session_state[state.get_figure_key(f"{state.ROWS}-1-reviews.csv")]
     assert "picked" not in picked  # the browser still sends the old selection
-
-
-def test_invalid_import_is_refused_with_a_reason(app, runs, tmp_path, monkeypatch):
     monkeypatch.setattr("dashboard.access.is_local", lambda: True)
     opened(app, "runs")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()

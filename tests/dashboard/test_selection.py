@@ -257,15 +257,12 @@ def test_rows_without_a_prediction_are_not_selected_and_old_searches_are_cleared
     assert called(search, **of_another).session_state[state.SELECT] == "text~before"
 
 
-def test_selection_bar_compares_its_accuracy_with_the_other_rows(app, runs):
+def test_selection_bar_compares_its_accuracy_with_the_other_rows_unless_it_is_of_errors(app, runs):
     table = read_table(RunStore(runs), "finished")
     has = (table.frame["true"] == table.classes[0]).to_numpy()
     here, others = (f"{100 * (1 - table.wrong[rows].mean()):.0f} %" for rows in (has, ~has))
     said = words(opened(app, "attention", run="finished", select=f"split=test;all;true={table.classes[0]}"))
     assert f"{here} right, the others {others}" in said
-
-
-def test_selection_of_errors_does_not_report_zero_accuracy(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     picked = PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
     for rules in ("wrong", "true=negative;predicted=positive", store_picked(RunStore(runs), picked)):

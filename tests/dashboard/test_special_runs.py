@@ -75,11 +75,8 @@ def test_all_pages_show_a_run_on_pairs(app, runs, page, run):
     assert not opened(app, page, run=run, data=RunStore(runs).read(run).config.data.name).error
 
 
-def test_missing_second_text_is_reported(app, runs):
+def test_missing_second_text_is_reported_and_errors_show_both_texts(app, runs):
     assert "This run reads two texts" in text_of(opened(app, "sentence", run="both", text="the film was good"))
-
-
-def test_errors_page_shows_both_texts_of_the_open_sentence(app, runs):
     opened(app, "errors", run="both")
     texts = read_table(RunStore(runs), "both", "test").frame["text"]
     parts = [json.loads(each.proto.json or "{}") for each in app.get("bidi_component")]

@@ -38,10 +38,12 @@ def page(app, monkeypatch, table):
     return partial(pages.opened, app, "sweeps", more="all")
 
 
-def test_page_without_a_sweep_offers_a_plan(page, runs):
+def test_page_without_a_sweep_offers_a_plan_and_an_invalid_grid_is_reported(page, runs):
     app = page()
     assert "No sweep has been planned here yet" in words(app) and "2 settings × 3 seeds = 6 runs" in words(app)
     assert "Start sweep" in [button.label for button in app.button]
+    app.text_input(key="sweep-form-grid").set_value("training.lrr=1").run()
+    assert "These choices do not fit together" in words(app) and "did you mean" in words(app)
 
 
 def test_cost_estimate_and_command_follow_the_choices(page, runs, table):
@@ -70,12 +72,6 @@ def test_sweep_starts_with_a_recipe_and_a_finished_run(page, store, table, runs,
     assert plan.recipe == "strong" and plan.settings["training.start"] == "finished"
     started, known = list_members(plan)[0].config, store.read("finished").config
     assert (started.model.width, started.text.tokenizer) == (known.model.width, known.text.tokenizer)
-
-
-def test_invalid_grid_is_reported(page, runs):
-    app = page()
-    app.text_input(key="sweep-form-grid").set_value("training.lrr=1").run()
-    assert "These choices do not fit together" in words(app) and "did you mean" in words(app)
 
 
 def test_start_stores_the_plan_and_a_process_runs_it(page, store, table, monkeypatch):

@@ -65,29 +65,23 @@ def test_a_link_to_lambda_opens_its_section_or_says_why_there_is_none(app, runs,
     assert f"{'finished' if others else 'ndt-01-n3'} has λ." in shown
 
 
-def test_model_with_other_learned_numbers_shows_them(app, runs):
+def test_models_with_other_learned_numbers_or_a_lexicon_show_them(app, runs):
     make(runs, "tweet-v1-p2", "plain", status="done", results={"scalars": {"tau": [2.5, 2.6, 2.7]}})
     rows = [{"kind": "step", "step": step, "loss": 1.0, "scalars": {"tau": [2.0, 2.0, 2.0]}} for step in (0, 10)]
     (runs / "plain" / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert "Final values" in text_of(opened(app, run="plain", more="Learned numbers"))
     assert "Course of numbers" in str([button.label for button in app.get("download_button")])
-
-
-def test_model_with_a_lexicon_shows_its_coverage(app, runs):
-    make(runs, "lexical-last", "plain", status="done", results={"neutral_share": {"test": 0.89}})
-    assert "Lexicon coverage" in text_of(opened(app, run="plain", more="Learned numbers"))
+    make(runs, "lexical-last", "counted", status="done", results={"neutral_share": {"test": 0.89}})
+    assert "Lexicon coverage" in text_of(opened(app, run="counted", more="Learned numbers"))
     assert "test 89.0 %" in app.dataframe[0].value["learned"].tolist()
 
 
-def test_running_run_is_drawn_up_to_its_last_step(app, runs):
+def test_running_run_is_drawn_up_to_its_last_step_and_a_missing_history_explained(app, runs):
     make(runs, "ndt-01-n3", "live", status="running", process=get_own_process())
     assert "No λ has been logged yet" in text_of(opened(app, run="live"))
     row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.15, 0.14], [0.18, 0.16]]}
     (runs / "live" / "history.jsonl").write_text(json.dumps(row) + "\n")
     assert SHOWN in text_of(app.run()) and drawn(app) == {"live"}
-
-
-def test_run_with_a_missing_history_gives_the_reason(app, runs):
     (runs / "finished" / "history.jsonl").unlink()
     assert "No λ was logged" in text_of(opened(app, run="finished"))
 
