@@ -79,7 +79,7 @@ def test_wrong_data_are_refused_with_file_field_and_reason(tmp_path, content, sa
     assert len(str(refusal.value)) < 400
 
 
-def test_missing_damaged_and_too_large_files_are_distinguished(tmp_path):
+def test_missing_damaged_and_too_large_files_and_other_schemas_are_distinguished(tmp_path):
     check_raises(FileNotFoundError, None, json_store.read, tmp_path / "none.json", Thing)
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(RunDamaged, match=r"folder\.json: cannot be read: this is a folder"):
@@ -87,9 +87,6 @@ def test_missing_damaged_and_too_large_files_are_distinguished(tmp_path):
     (tmp_path / "large.json").write_bytes(b" " * 2_000_000)
     with pytest.raises(RunDamaged, match="it has 2 MB, and at most 1 MB are read"):
         json_store.read(tmp_path / "large.json", Thing, limit=1024**2)
-
-
-def test_other_schemas_are_refused_and_the_schema_field_is_removed():
     file = Path("plan.json")
     assert json_store.strip_schema({"schema": 1, "a": 2}, 1, file=file) == {"a": 2}
     with pytest.raises(RunDamaged, match=r"plan\.json: .*schema 9 is not 1: written by another version"):

@@ -73,7 +73,7 @@ def test_verdicts_need_the_whole_interval_and_contrast_sets_all_cases():
     assert count_consistent([("a", True), ("a", True), ("b", True), ("b", False), ("", False), ("c", None)]) == (2, 1)
 
 
-def test_with_many_cases_it_equals_the_paired_normal_approximation():
+def test_with_many_cases_it_equals_the_paired_normal_approximation_in_either_order():
     random = np.random.default_rng(1)
     first = random.random(4000) < 0.6
     second = np.where(random.random(4000) < 0.7, first, random.random(4000) < 0.55)
@@ -84,9 +84,6 @@ def test_with_many_cases_it_equals_the_paired_normal_approximation():
     assert found.difference == pytest.approx(paired.mean())
     assert (low, high) == pytest.approx((paired.mean() - 1.96 * error, paired.mean() + 1.96 * error), abs=1e-3)
     assert found.p == pytest.approx(2 * stats.norm.sf(abs(paired.mean()) / error), rel=0.15)
-
-
-def test_differences_change_sign_with_the_order_of_runs():
     first, second, templates = [True, False, False, None], [True, True, False, True], list("abcd")
     one, back = compare_failures(first, second, templates, 0.0), compare_failures(second, first, templates, 0.0)
     low, high = one.compute_interval(0.05)

@@ -125,7 +125,7 @@ def test_equally_good_models_are_significant_in_at_most_5_percent(studies, folds
     assert agrees(sum(Wilcoxon(tuple(random.normal(0, 1, folds))).p < 0.05 for _ in range(count)), count, 0.0)
 
 
-def test_mcnemar_tests_accuracy_of_one_seed_and_the_bootstrap_the_rest():
+def test_mcnemar_tests_accuracy_of_one_seed_wilcoxon_many_folds_and_the_bootstrap_the_rest():
     first, second = models(np.random.default_rng(0), 60)
     one, two = {(0, -1): both(first, second)}, {(seed, -1): both(first, second) for seed in (0, 1)}
     assert run_test(one, METRICS["accuracy"]).test == "McNemar, exact"
@@ -136,9 +136,6 @@ def test_mcnemar_tests_accuracy_of_one_seed_and_the_bootstrap_the_rest():
     found = run_test({(0, -1): ScorePair(first, second, np.ones(80, bool))}, METRICS["subset_accuracy"])
     right = [(each.predicted == (labels > 0)).all(1) for each in (first, second)]
     assert (found.only_first, found.only_second) == ((right[0] & ~right[1]).sum(), (right[1] & ~right[0]).sum())
-
-
-def test_six_or_more_folds_use_wilcoxon():
     random = np.random.default_rng(0)
     folds = {(seed, fold): both(*models(random, 40)) for fold in range(6) for seed in (0, 1)}
     found = run_test(folds, METRICS["accuracy"])

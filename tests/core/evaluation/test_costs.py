@@ -34,7 +34,7 @@ def test_calibrated_probabilities_give_elkans_threshold(ratio):
     assert find_cheapest(random.random(100_000) < chance, chance, ratio) == pytest.approx(1 / (1 + ratio), abs=0.03)
 
 
-def test_costs_count_both_errors_and_have_an_interval():
+def test_costs_count_both_errors_with_an_interval_and_need_rows_and_a_ratio():
     limits = np.linspace(0, 1, 11)
     assert compute_cost(OWN, CHANCE, 3, limits) == pytest.approx([by_hand(OWN, CHANCE, 3, limit) for limit in limits])
     found = evaluate_threshold(OWN, CHANCE, 5, 0.5)
@@ -46,9 +46,6 @@ def test_costs_count_both_errors_and_have_an_interval():
     each = 5 * (own & ~said) + (~own & said)
     deviation = each.std() / 20
     assert found["interval"] == pytest.approx([each.mean() + z * deviation for z in (-1.96, 1.96)], abs=0.04)
-
-
-def test_cost_thresholds_need_rows_and_a_ratio_and_never_predict_probability_0():
     for ratio in (0, -1, float("nan"), float("inf")):
         check_raises(InputError, "a number above 0", find_cheapest, OWN, CHANCE, ratio)
     check_raises(InputError, "there are none", find_cheapest, OWN[:0], CHANCE[:0], 2)

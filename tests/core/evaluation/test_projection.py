@@ -51,7 +51,7 @@ def test_pca_axes_have_a_fixed_sign(clouds):
     assert (first.axes[np.arange(2), np.abs(first.axes).argmax(1)] > 0).all()
 
 
-def test_map_silhouettes_equal_scikit_learn_or_have_a_reason(clouds):
+def test_map_silhouettes_equal_scikit_learn_and_preserved_neighbors_are_counted(clouds):
     points, labels = clouds
     made = project_split(points, labels, ProjectionConfig("pca"))
     assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
@@ -62,9 +62,6 @@ def test_map_silhouettes_equal_scikit_learn_or_have_a_reason(clouds):
     assert 0 < found.preserved < 1
     made = project_split(points, labels, ProjectionConfig("pca", rows=20))
     assert len(made.places) == 60 and len(made.quality.rows) == len(made.quality.space) == 20
-
-
-def test_preserved_neighbors_are_counted_and_rotation_preserves_all(clouds):
     assert measure_preservation(clouds[0], -2 * clouds[0]) == 1.0
     assert measure_preservation(clouds[0][:11], clouds[0][:11]) is None
     before = np.concatenate([np.arange(11.0), 1000 + np.arange(11.0) ** 1.5])[:, None]

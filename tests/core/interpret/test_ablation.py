@@ -279,7 +279,7 @@ def test_varying_lambdas_have_a_note():
         assert found.note == VARIES and found.curves[-1].get_point(1.0)[1] == pytest.approx(said[1], abs=1e-6)
 
 
-def test_a_curve_replaces_only_its_own_lambda():
+def test_a_curve_replaces_only_its_own_lambda_and_other_models_are_refused(starter):
     own = Own("ndt-01-n3")
     change = Intervention(lambdas=((0, 1, 0.9), (1, 2, 0.4)), lambda_scale=0.5, heads_off=frozenset({(1, 0)}))
     first, second, *_, every = own.curves(change=change, starts=((0.1, 0.2), (0.3, 0.4))).curves
@@ -290,9 +290,6 @@ def test_a_curve_replaces_only_its_own_lambda():
         assert each.get_point(each.now)[1] == pytest.approx(now, abs=1e-5)
     back = dataclasses.replace(change, lambdas=((0, 1, 0.1), (1, 2, 0.4)))
     assert first.get_point(0.1)[1] == pytest.approx(own.inspect(SENTENCE, back).probabilities["good"], abs=1e-5)
-
-
-def test_unsuitable_models_are_refused(starter):
     check_raises(InputError, "class 'nice': this run has bad, good", Own("ndt-01-n3").curves, "nice")
     check_raises(InputError, "this model has no λ", Own("vanilla").curves)
     check_raises(InputError, "no word in this text that the model reads", starter("ndt-small").measure_lambdas, " ")

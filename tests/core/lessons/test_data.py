@@ -61,7 +61,7 @@ def test_the_right_options_follow_from_the_last_answers(content):
     assert "delicious" in records["few"]["unknown"][0] and "“delicious”" in content.stages[1].headline
 
 
-def test_numbers_in_words_are_those_of_the_records(content):
+def test_numbers_in_words_and_links_to_train_are_those_of_the_records(content):
     few, many = (read_records()[name] for name in ("few", "many"))
     end = few["steps"][-1]
     low, high = compute_wilson(round(end["fresh"] * MEASURED), MEASURED)
@@ -75,9 +75,6 @@ def test_numbers_in_words_are_those_of_the_records(content):
         assert f"from step {after}" in content.stages[3].reason
     assert all(seed[0] < 0.5 for seed in few["seeds"])
     assert content.fact.endswith(" Of 4 trainings with other seeds 4 also say negative.")
-
-
-def test_links_to_train_name_known_settings_with_the_recorded_values(content):
     for way, name in zip(content.ways, ("few", "many"), strict=True):
         named = dict(each.split("=", 1) for each in way.values.get("set", ()))
         assert way.page == "train" and {*named} <= {*KNOWN}

@@ -91,7 +91,7 @@ def test_baselines_follow_their_equations_for_any_padding_or_batch(batch, model,
     assert not model.embedding.weight.grad[40].any()
 
 
-def test_traces_show_embeddings_of_a_bilstm_and_each_filter_of_a_cnn(batch):
+def test_traces_show_embeddings_of_a_bilstm_and_filters_of_a_cnn_before_dropout(batch):
     output = cnn()(batch, trace=True, intervene=Intervention())
     branches = output.trace.head.branches
     assert {k: tuple(branch.shape) for k, branch in branches.items()} == {k: (5, 9, CHANNELS) for k in KERNELS}
@@ -102,9 +102,6 @@ def test_traces_show_embeddings_of_a_bilstm_and_each_filter_of_a_cnn(batch):
     assert trace.layers == ()
     torch.testing.assert_close(trace.embedded, model.embedding(batch.ids))
     check_raises(RuntimeError, "eval", model.train(), batch, trace=True)
-
-
-def test_dropout_is_off_in_evaluation_and_follows_the_cnn_maxima(batch):
     model, recurrent = cnn(dropout=0.5), bilstm(layers=2, dropout=0.5)
     plain = model(batch).pooled
     assert set((model.train()(batch).pooled / plain)[plain > 0].tolist()) == {0.0, 2.0}

@@ -123,7 +123,7 @@ def test_features_list_enabled_options(name, expected):
     assert list_features(PRESETS[name].model) == expected
 
 
-def test_every_attention_option_and_map_is_listed_and_papers_match_presets():
+def test_every_attention_option_and_map_is_listed_and_the_first_equation_combines_them():
     base = ModelConfig(attention=AttentionConfig(mixing="additive", components=2, gate=True, lexical="add", window=4))
     changes = {"rotary": True, "qk_norm": True, "lexicon_gate": True, "window": 8, "lexical": "hadamard"}
     changes |= {"lexical_heads": "last", "constraint": "pos", "head_norm": True, "row_norm": True, "components": 3}
@@ -133,19 +133,16 @@ def test_every_attention_option_and_map_is_listed_and_papers_match_presets():
     said = [describe_addition(PRESETS[name].model) for name in ("ndt-01-n2", "ndt-pm1-n4", "differential")]
     assert said == ["adds 1 attention map", "adds 3 maps, signed λ", "subtracts an attention map"]
     assert {preset.paper for preset in PRESETS.values()} == set(PAPERS)
-
-
-def text(name: str) -> str:
-    return "\n".join(line.latex for line in write_equation(PRESETS[name].model))
-
-
-def test_the_first_equation_combines_the_maps():
     encoders = {name: preset.model for name, preset in PRESETS.items() if preset.model.family == "encoder"}
     first = {name: write_equation(model)[0].latex for name, model in encoders.items()}
     assert first["vanilla"] == r"\mathrm{out} = A\,V"
     assert first["ndt-01-n3"] == r"\mathrm{out} = \Big(A_0 + \lambda_{1} A_{1} + \lambda_{2} A_{2}\Big)\,V"
     assert first["differential-v2"] == r"\mathrm{out} = \Big(A_0 - \lambda_i A_1\Big)\,V"
     assert r"(1-\lambda_{\mathrm{init}})\,\operatorname{RMSNorm}" in first["differential"]
+
+
+def text(name: str) -> str:
+    return "\n".join(line.latex for line in write_equation(PRESETS[name].model))
 
 
 # Setting of the model → a piece of LaTeX that stands there exactly when the setting is on.

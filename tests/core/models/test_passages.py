@@ -69,7 +69,7 @@ def test_every_passage_and_the_attention_over_them_gets_a_gradient():
     assert bool((embedded.grad.abs().sum(-1)[batch.keep] > 0).all()) and model.passages.query.grad.abs().max() > 0
 
 
-def test_a_trace_has_the_values_of_the_passages_and_no_maps():
+def test_a_trace_has_the_values_of_the_passages_whose_gates_are_changed_alone():
     model, batch = make("ndt-01-n3"), make_batch((23, 0, 8))
     one = Batch(batch.ids[2:, 4:8], batch.keep[2:, 4:8])
     trace, alone = (model(each, trace=True).trace for each in (batch, one))
@@ -83,9 +83,6 @@ def test_a_trace_has_the_values_of_the_passages_and_no_maps():
     for asked in ({"record": Record()}, {"donor": trace}):
         with pytest.raises(NotAvailable, match="a text of 5 tokens"):
             model(batch, **asked)
-
-
-def test_gates_are_changed_in_their_own_passage():
     closed = Intervention(gates=((0, 22, 0.0), (1, 4, 0.5)))  # a text of 23 tokens has passages from 0, 4, 9, 13, 18
     own = [each.gates for each in Passages.split_texts(make_batch().keep, MOST).split_interventions([closed])][:5]
     assert own == [(), ((1, 0, 0.5),), (), (), ((0, 4, 0.0),)]

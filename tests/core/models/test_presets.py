@@ -38,7 +38,7 @@ def test_every_preset_lists_deviations_of_only_the_parts_of_its_variant():
 
 
 @pytest.mark.slow
-def test_listed_deviations_match_the_presets():
+def test_listed_deviations_match_the_presets_and_read_their_values_from_them():
     """Each names an existing setting; the paper's value differs and gives a valid model."""
     for name, preset in PRESETS.items():
         own = flatten_config(compose(name))
@@ -53,10 +53,6 @@ def test_listed_deviations_match_the_presets():
                 assert other == [each.setting], (name, each)
         said = [each.what for each in preset.departures]
         assert len(said) == len(set(said)), name
-
-
-@pytest.mark.slow
-def test_deviations_read_their_values_from_the_preset():
     rows = {row["what"]: row for row in preset_catalog.list_deviations("inceptive-64")}
     assert rows["learning rate"]["here"] == f"training.lr={compose('inceptive-64').training.lr}" == "training.lr=0.0005"
     assert rows["learning rate"]["instead"] == "training.lr=1e-5"
@@ -119,7 +115,7 @@ def test_inceptive_recipes_match_table_2_and_name_the_head_of_the_preset(here):
     assert compose("pretrained", RECIPES["sentiformer-bert"].settings).training.lr == 1e-4
 
 
-def test_recipes_set_the_backbone_sizes_unless_another_is_given_and_combine_with_heads(here):
+def test_recipes_set_the_backbone_sizes_combine_with_heads_and_are_refused_for_others(here):
     here("vinai/bertweet-base")
     mine = {"model.head.kernels": "2,3,5,7", "model.attention.lexical": "add", "text.lexicon": "vader"}
     config = configure("built-in", "pretrained", {**mine, "training.epochs": 2}, recipe="inceptive-bertweet")
@@ -132,10 +128,6 @@ def test_recipes_set_the_backbone_sizes_unless_another_is_given_and_combine_with
     folder = here("other")
     config = configure("built-in", "pretrained", {"model.backbone": str(folder)}, recipe="inceptive-roberta")
     assert (config.model.backbone, config.training.epochs) == (str(folder), 12)
-
-
-def test_recipes_are_refused_for_other_presets_or_without_weights(here):
-    here("vinai/bertweet-base")
     for call in (lambda: apply_recipe("tweet-roberta", "vanilla"), lambda: configure(recipe="tweet-roberta")):
         check_raises(ConfigError, "recipe 'tweet-roberta' is one of pretrained: choose --model pretrained", call)
     with pytest.raises(InputError, match=r"`hf download dmis-lab/biobert-v1\.1 config\.json tokenizer\.json model"):

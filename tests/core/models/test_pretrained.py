@@ -171,7 +171,7 @@ def test_gradients_pass_through_sigma(make, batch):
     assert words[batch.ids[batch.keep & (batch.ids > 1)] - 2].abs().sum(1).min() > 0
 
 
-def test_pretrained_predictions_do_not_depend_on_the_batch(make, batch):
+def test_pretrained_predictions_do_not_depend_on_the_batch_and_can_be_of_word_vectors(make, batch):
     model = make(**STRONG)
     with torch.no_grad():
         together = model(batch).logits
@@ -179,9 +179,6 @@ def test_pretrained_predictions_do_not_depend_on_the_batch(make, batch):
             here, wide = slice(row, row + 1), slice(max(length, 1))
             alone = Batch(batch.ids[here, wide], batch.keep[here, wide], polarity=batch.polarity[here, wide])
             assert torch.allclose(model(alone).logits[0], together[row], atol=1e-5)
-
-
-def test_word_vectors_can_replace_words(make, batch):
     model = make()
     with torch.no_grad():
         own, said = model.embed_tokens(batch), model(batch).logits

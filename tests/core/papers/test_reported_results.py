@@ -99,7 +99,7 @@ def test_runs_without_reported_results_get_a_reason(preset, settings, words):
     assert find_counterpart(preset, config) is None and words in explain_unmatched(preset, config)
 
 
-def test_other_splits_are_noted_and_open_settings_ignored():
+def test_other_splits_are_noted_and_run_summaries_have_the_reported_results():
     dev = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2"}))
     again = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2", "data.split": "0.7/0.15/0.15"}))
     whole = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb"}))
@@ -109,9 +109,6 @@ def test_other_splits_are_noted_and_open_settings_ignored():
     open_choices = {"data.name": "imdb", "model.dropout": 0.2, "model.attention.learn_beta": True}
     open_choices["model.attention.lambda_start"] = "0.25"
     assert find_counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None
-
-
-def test_run_summaries_have_the_reported_results():
     config = compose("ndt-01-n3", {"data.name": "imdb"})
     told = summarize_run(RunRecord("a", "ndt-01-n3", "done", config, "2026-01-01"))["reported"]
     assert told["lambda"] == [[0.1506, 0.1436], [0.1841, 0.1604]]

@@ -283,16 +283,13 @@ def test_packed_rows_are_restored_and_committed_labels_cover_every_line():
                     assert np.mean(answers[0] == answers[1]) == pytest.approx(accuracy, abs=1e-5)
 
 
-def test_later_results_replace_failures_only(tmp_path):
+def test_later_results_replace_failures_only_and_unknown_tables_are_refused(tmp_path):
     cell = TrainingCell("g", "d", "cnn", {}, 0, "cnn", 1.0)
     line = {"group": "g", "model": "cnn", "settings": {}, "seed": 0}
     result = {"metrics": {"test": {"accuracy": 1}}, "predicted": "1:", "test": "x"}
     for each in ({"failed": "no memory"}, result, {"failed": "again"}):
         training_cells.append_result(tmp_path, line | each, {})
     assert training_cells.read_lines([tmp_path], "g")[cell.key] == line | result and make_key(line) == cell.key
-
-
-def test_unknown_tables_are_refused():
     with pytest.raises(InputError, match="inceptive has no table '2'; there are 1, 3, 4, 5, 6, 7"):
         reproduce_tables("inceptive", "2")
     with pytest.raises(InputError, match="baseline has no tables; there are ndt, sentiformer, 7ess-xin"):

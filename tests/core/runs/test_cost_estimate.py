@@ -161,7 +161,7 @@ def test_attention_windows_limit_the_cost_of_long_texts():
     assert estimate_seconds("vanilla", 512, **filled) > 5 * estimate_seconds("vanilla", 0)
 
 
-def test_the_size_uses_the_vocabulary_of_an_earlier_run():
+def test_the_size_uses_the_vocabulary_of_an_earlier_run_which_n_gram_models_need():
     record = make_run(vocabulary=1_234, classes=("a", "b", "c"))
     found = estimate_size(compose("sentiformer", {"data.limit": 16_000}), [record])
     built = PRESETS["sentiformer"].model
@@ -170,6 +170,10 @@ def test_the_size_uses_the_vocabulary_of_an_earlier_run():
     assert found == Size(count_parameters(PRESETS["vanilla"].model, vocabulary=1_234, classes=3), 1_234, "run")
     assert estimate_size(compose("vanilla", {"data.limit": 100}), [record]).vocabulary == 30_000
     assert estimate_size(compose("sentiformer"), []).parameters == count_parameters(built, vocabulary=67_000, classes=2)
+    assert estimate_size(compose("tfidf-logreg"), [make_run(vocabulary=1_234, classes=("a", "b"))]) is None
+    assert estimate_size(compose("lexicon"), []).parameters == 6
+    counted = make_run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
+    assert estimate_size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
 
 
 def test_estimates_use_the_counts_of_a_file():
@@ -185,13 +189,6 @@ def test_estimates_use_the_counts_of_a_file():
     assert (
         estimate_size(own, [make_run(own, rows=2_400, vocabulary=9, classes=("a", "b", "c"))], COUNTS).counted == "run"
     )
-
-
-def test_uncounted_n_gram_models_have_no_size():
-    assert estimate_size(compose("tfidf-logreg"), [make_run(vocabulary=1_234, classes=("a", "b"))]) is None
-    assert estimate_size(compose("lexicon"), []).parameters == 6
-    counted = make_run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
-    assert estimate_size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
 
 
 def test_shortened_trainings_have_a_warning():

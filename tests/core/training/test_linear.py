@@ -192,7 +192,7 @@ def test_stronger_models_than_the_listed_ones_are_tried(solver):
 
 
 @each_solver
-def test_absent_and_constant_labels_get_constant_predictions(solver):
+def test_absent_and_constant_labels_get_constant_predictions_and_one_class_is_refused(solver):
     features, labels = EASY[0], 2 * EASY[1]
     chosen = linear.tune_solver(solver, features, labels, features, labels, classes=3)
     logits = chosen.columns.compute_logits(features)
@@ -203,10 +203,6 @@ def test_absent_and_constant_labels_get_constant_predictions(solver):
     columns = linear.tune_solver(solver, features, labels, features, labels, classes=3).columns
     assert (columns.bias[0], columns.bias[2]) == (linear.ABSENT, -linear.ABSENT)
     assert not columns.weight[:, [0, 2]].any() and columns.weight[:, 1].any()
-
-
-@each_solver
-def test_one_class_or_no_label_is_refused(solver):
     with pytest.raises(DataError, match="one class only"):
         linear.tune_solver(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
     with pytest.raises(DataError, match="no training text has a label"):

@@ -56,7 +56,7 @@ def test_masked_words_are_hidden_swapped_or_unchanged_in_the_given_shares():
     assert read.ids.min() >= UNKNOWN and read.ids.max() < 1000
 
 
-def test_padding_and_unknown_words_are_never_masked(make):
+def test_padding_and_unknown_words_are_never_masked_and_features_are_hidden(make):
     torch.manual_seed(0)
     ids = torch.tensor([[UNKNOWN] * 50 + [0] * 50]).repeat(20, 1)
     read, places = mask_words(Batch(ids, ids > 0), 30)
@@ -66,9 +66,6 @@ def test_padding_and_unknown_words_are_never_masked(make):
     assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == 0, (
         "without a word to guess nothing changes"
     )
-
-
-def test_features_of_masked_words_are_hidden():
     torch.manual_seed(1)
     ids = torch.full((50, 20), 5)
     polarity, grams = torch.tensor([1.0, 0, 0]).expand(50, 20, 3), torch.tensor([7, 9]).expand(50, 20, 2)
