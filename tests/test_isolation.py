@@ -17,12 +17,9 @@ WORDS = ["a", "good", "film", "!"]
 WRONG = [7] * len(WORDS)
 
 
-def test_home_caches_and_runs_are_in_a_folder_of_the_test(machine):
+def test_home_caches_and_runs_are_in_a_folder_of_the_test_and_no_hub_is_called(machine):
     assert Path.home() == Path.cwd() == machine
     assert get_cache_folder().is_relative_to(machine) and get_runs_dir().is_relative_to(machine)
-
-
-def test_only_run_folder_variables_are_set_and_no_hub_is_called(machine):
     ours = {name: value for name, value in os.environ.items() if name.startswith(("SENTISCOPE_", "STREAMLIT_", "HF_"))}
     folders = {"SENTISCOPE_RUNS": f"{machine}/runs", "SENTISCOPE_STARTERS": f"{machine}/no-starters"}
     assert ours == folders | {"HF_HUB_OFFLINE": "1"}

@@ -124,17 +124,13 @@ def test_figures_and_their_reader_import_no_streamlit():
         assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
 
 
-def test_only_one_package_caches_and_one_file_names_session_keys():
+def test_only_one_package_caches_and_one_file_names_session_keys_and_leaves_pages():
     for path in modules("dashboard"):
         text = path.read_text(encoding="utf-8")
         assert "st.cache_" not in text or path.parent == ROOT / "dashboard" / "data", path
         assert "st.session_state[" not in text or path.name == "state.py", path
-
-
-def test_pages_are_left_through_one_function():
-    """Streamlit's own method raises an error for widgets bound to the URL, such as the picker of runs."""
-    for path in modules("dashboard"):
-        assert "st.switch_page(" not in path.read_text(encoding="utf-8") or path.name == "state.py", path
+        # Streamlit's own method raises an error for widgets bound to the URL, such as the picker of runs.
+        assert "st.switch_page(" not in text or path.name == "state.py", path
 
 
 HEAVY = {"torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenizers", "umap", "openTSNE", "transformers"}

@@ -158,18 +158,15 @@ def put(app, session, file):
     return answer(app, "PUT", f"/base/_stcore/upload_file/{session}/{file}")
 
 
-def test_session_stores_four_largest_files_without_limiting_others(kept):
+def test_session_stores_four_largest_or_forty_small_files_without_limiting_others(kept):
     app = behind(kept)
     assert [asyncio.run(put(app, "one", number))[0] for number in range(6)] == [204, 204, 204, 204, 413, 413]
     assert b"close it and open the page again" in asyncio.run(put(app, "one", 9))[1]
     assert asyncio.run(put(app, "two", 0))[0] == 204
     kept.remove_file("one", "0")
     assert asyncio.run(put(app, "one", 7))[0] == 204
-
-
-def test_number_of_small_files_is_limited(kept):
     app = behind(kept, size=1)
-    assert [asyncio.run(put(app, "one", number))[0] for number in range(45)] == [204] * 40 + [413] * 5
+    assert [asyncio.run(put(app, "more", number))[0] for number in range(45)] == [204] * 40 + [413] * 5
 
 
 def test_simultaneous_uploads_are_counted_before_they_are_stored(kept):

@@ -81,23 +81,20 @@ def read_told(answer: str) -> dict:
     return json.loads(answer[answer.index("{") : answer.rindex("}") + 1])
 
 
-def test_browser_stays_on_its_process_and_new_ones_are_spread():
+def test_browser_stays_on_its_process_by_the_cookie_of_each_request_and_new_ones_are_spread():
     first, second, third = exchange(ask(), ask(), ask(more=f"Cookie: a=b; {COOKIE}=1\r\n"))
     assert [read_told(each)["process"] for each in (first, second, third)] == [0, 1, 1]
     assert f"set-cookie: {COOKIE}=0; Path=/; HttpOnly; SameSite=Lax" in first
     assert f"{COOKIE}=1" in second and "set-cookie" not in third
+    pair = ask(more=f"Cookie: {COOKIE}=1\r\n", last=False) + ask(more=f"Cookie: {COOKIE}=0\r\n")
+    (said,) = exchange(pair)
+    assert said.index('"process": 1') < said.index('"process": 0') and said.count("HTTP/1.1 200") == 2
 
 
 @pytest.mark.parametrize("cookie", ["7", "-1", "1x", "", "9999"])
 def test_cookie_of_no_process_gets_a_new_one(cookie):
     (said,) = exchange(ask(more=f"Cookie: {COOKIE}={cookie}\r\n"))
     assert f"set-cookie: {COOKIE}=0" in said
-
-
-def test_every_request_of_a_connection_is_assigned_by_its_own_cookie():
-    pair = ask(more=f"Cookie: {COOKIE}=1\r\n", last=False) + ask(more=f"Cookie: {COOKIE}=0\r\n")
-    (said,) = exchange(pair)
-    assert said.index('"process": 1') < said.index('"process": 0') and said.count("HTTP/1.1 200") == 2
 
 
 def test_upload_and_headers_pass_unchanged_and_a_refused_one_gets_its_answer():

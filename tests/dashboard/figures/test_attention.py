@@ -154,7 +154,7 @@ def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=
     )
 
 
-def test_combined_maps_are_numbered_by_layer_and_ablated_parts_are_empty_and_named():
+def test_combined_maps_are_numbered_by_layer_and_differences_follow_the_second_class():
     rows = attention.build_combined_rows(view(), False)
     assert [row.name for row in rows] == ["layer 1", "layer 2"]
     assert rows[0].weights == pytest.approx(TWO_HEADS[0] + 0.5 * TWO_HEADS[1])
@@ -166,9 +166,6 @@ def test_combined_maps_are_numbered_by_layer_and_ablated_parts_are_empty_and_nam
     rows = attention.build_map_rows(view(coefficients=(1.0, 0.0)), 1, False, Edits(components_off=((1, 1),)))
     assert [row.off for row in rows] == [frozenset(), {0, 1}, frozenset()]
     assert (rows[2].weights == TWO_HEADS[0]).all(), "the sum goes on"
-
-
-def test_difference_follows_the_second_class_and_reports_a_changed_label():
     before = view(positive=0.741)
     told = "against the trained model"
     assert attention.describe_difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
@@ -233,14 +230,7 @@ def test_different_tokens_of_two_models_are_described(first, second, title, said
     assert attention.compare_views(first, second) == (title, said)
 
 
-def test_predictions_of_all_models_are_in_one_table():
-    table = attention.build_prediction_table({"probability": {"n": 0.25, "p": 0.75}, "other": {"p": 1.0}})
-    assert list(table.columns) == ["class", "probability", "other"]
-    assert table.set_index("class")["probability"].to_dict() == {"n": 0.25, "p": 0.75}
-    assert table.set_index("class")["other"].isna().to_dict() == {"n": True, "p": False}
-
-
-def test_attention_table_has_each_weight_the_edits_and_the_cancellation_of_heads():
+def test_tables_have_each_weight_the_edits_the_cancellation_and_all_predictions():
     table = attention.build_attention_table(view(), False, Edits(heads_off=((0, 1),)), view())
     assert len(table) == 2 * 2 * 2 * 2
     off = table[(table["layer"] == 1) & (table["head"] == 2)]
@@ -256,6 +246,10 @@ def test_attention_table_has_each_weight_the_edits_and_the_cancellation_of_heads
     layer = shown.layers[0]
     one = dataclasses.replace(layer, components=layer.components[:1], coefficients=layer.coefficients[:1])
     assert "cancelled" not in attention.build_attention_table(dataclasses.replace(shown, layers=(one, one)), False)
+    table = attention.build_prediction_table({"probability": {"n": 0.25, "p": 0.75}, "other": {"p": 1.0}})
+    assert list(table.columns) == ["class", "probability", "other"]
+    assert table.set_index("class")["probability"].to_dict() == {"n": 0.25, "p": 0.75}
+    assert table.set_index("class")["other"].isna().to_dict() == {"n": True, "p": False}
 
 
 def test_head_view_reports_cancellation_if_there_is_any():

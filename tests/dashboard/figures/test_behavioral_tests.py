@@ -65,7 +65,7 @@ def test_rows_are_sorted_by_failure_rate_and_mark_sure_results(behaved):
     assert "No class could be right" in row.cells["rate deep"].title
 
 
-def test_summary_counts_names_and_reports_differences_between_runs(behaved):
+def test_summary_reports_differences_between_runs_and_the_table_has_each_row(behaved):
     said, behind = behavior.summarize_rates(behaved)
     assert said == "deep passes 1 of 3 capabilities, but fails negation."
     assert behind == (
@@ -76,9 +76,6 @@ def test_summary_counts_names_and_reports_differences_between_runs(behaved):
     assert behavior.count_contrast_sets(behaved) == "Contrast sets fully correct: 1 of 1 (deep), 1 of 1 (bag)."
     found = [behavior.join_names(list("abcde")[:n]) for n in (0, 1, 2, 3, 5)]
     assert found == ["", "a", "a and b", "a, b and c", "a, b, c and 2 more"]
-
-
-def test_table_has_a_row_per_test_capability_and_run_and_is_exported(behaved):
     table = behavior.build_rates_table(behaved)
     assert len(table) == 2 * (4 + 4)
     [row] = table.query("capability == 'words' and test == 'all' and run == 'bag'").to_dict("records")

@@ -80,7 +80,6 @@ def test_class_table_and_rings_equal_scikit_learn_at_the_threshold(two):
     precision, recall, f1, n = sk.precision_recall_fscore_support(labels, probabilities[:, 1] > 0.35)
     assert np.allclose(table[["Precision", "Recall", "F1", "n"]], np.stack([precision, recall, f1, n], 1))
     assert (decisions.apply_threshold(labels, probabilities, TWO, "", 0.5).predicted == probabilities.argmax(1)).all()
-    labels, probabilities = two
     decision = decisions.apply_threshold(labels, probabilities, TWO, "", 0.6)
     said = probabilities[:, 1] > 0.6
     (ranking,), (precision,) = compute_roc(decision), compute_pr(decision)

@@ -34,7 +34,7 @@ def flat(groups=GROUPS, words=(), upon=PLAIN, axes=("", "")):
     return draw_map(FLAT, ROWS, words, groups, axes, Look(), upon)
 
 
-def test_points_have_confidence_errors_have_a_shape_and_unknown_classes_are_reported():
+def test_points_have_confidence_errors_have_a_shape_and_known_phenomena_a_color():
     assert POINTS["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
     with pytest.raises(RunDamaged, match="do not fit"):
         build_points_table(SAVED, ("yes", "no"))
@@ -42,9 +42,6 @@ def test_points_have_confidence_errors_have_a_shape_and_unknown_classes_are_repo
     assert correct.symbol != wrong.symbol and (correct.color, wrong.color) == (LIGHT.right, LIGHT.wrong)
     shades = embedding_map.color_points(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
-
-
-def test_phenomena_color_the_map_only_if_known_and_rare_ones_are_gray():
     assert "phenomenon" not in embedding_map.list_colorings(POINTS)
     known = build_points_table(SAVED.assign(phenomenon="plain"), CLASSES)
     assert embedding_map.list_colorings(known)[-2:] == ["phenomenon", embedding_map.GROUP]
@@ -65,7 +62,6 @@ def test_columns_of_few_values_numbers_and_dates_can_color_the_map():
     assert {group.name: group.points.tolist() for group in groups} == kinds
     shades = embedding_map.color_points(known, "likes", CLASSES, LIGHT)
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
-    n = 20
     own = {"id": [str(1000 + row) for row in range(n)], "likes": [str(row % 9) for row in range(n)]}
     own["date"] = [f"2026-{1 + row // 2:02d}-03" for row in range(n)]
     known = build_points_table(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
@@ -116,7 +112,7 @@ def test_silhouettes_are_sorted_within_classes_and_are_in_the_table_of_points():
     assert table["text"].tolist() == list("abcd")
 
 
-def test_points_have_row_color_shape_and_count_and_important_ones_come_last():
+def test_points_have_row_color_shape_and_count_and_a_map_in_3d_three_axes():
     figure = flat(words=WORDS, axes=["right", "up"])
     first, second = figure.data
     assert (list(first.customdata), list(first.x), list(first.y)) == ([3, 9], [0, 4], [1, 5])
@@ -130,9 +126,6 @@ def test_points_have_row_color_shape_and_count_and_important_ones_come_last():
         PointGroup("correct", np.array([0, 2]), "#111111"),
     ]
     assert [trace.name[:5] for trace in flat(groups).data] == ["corre", "wrong"]
-
-
-def test_map_in_3d_has_three_axes_and_no_lasso():
     places, upon = np.column_stack([FLAT, [6, 7, 8]]), MapOverlays(placed=PlacedSentence(np.ones(3), "mine"))
     figure = draw_map(places, ROWS, WORDS, GROUPS, ["1", "2", "3"], Look(), upon)
     assert [trace.type for trace in figure.data] == ["scatter3d"] * 3
@@ -178,7 +171,7 @@ def test_silhouettes_show_all_samples_with_means_or_have_a_reason():
     assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()
 
 
-def test_search_finds_the_rows_of_the_filter_and_gives_them_rings():
+def test_search_gives_its_rows_rings_and_density_is_drawn_behind_the_points():
     *_, rings = flat(upon=MapOverlays(found=(9, 3, 500), wanted="<b>od")).data
     assert (list(rings.customdata), list(rings.x), rings.marker.symbol) == ([9, 3], [4, 0], "circle-open")
     assert "with “&lt;b&gt;od”" in rings.name and "n = 2" in rings.name
@@ -187,9 +180,6 @@ def test_search_finds_the_rows_of_the_filter_and_gives_them_rings():
     assert embeddings.find_matches(table, " not ").tolist() == [True, True, False, False]
     assert embeddings.find_matches(table, "c.t").tolist() == [False, False, True, False]
     assert not embeddings.find_matches(table, " ").any()
-
-
-def test_density_is_drawn_behind_the_points_without_color():
     places = np.random.default_rng(0).normal(size=(40, 2))
     groups, field = [PointGroup("a", np.arange(40), "#111111")], estimate_density(places)
     for look in (Look(), Look(dark=True)):

@@ -139,14 +139,7 @@ def test_all_lambda_panels_span_the_same_range(scale):
     assert found == pytest.approx([found[0]] * 4)
 
 
-def test_tiny_changes_are_not_magnified_and_runs_without_validation_are_drawn():
-    still = Track("still", 0, curves(move=0.0))
-    assert spans(draw_course([still], Look()), (1,))[0] == pytest.approx(2.3 * SMALLEST_CHANGE)
-    early = Curves(epochs=4, lambda_step=(0.0,), lambdas={(0, 1): (0.15,)})
-    assert [tuple(trace.y) for trace in draw_course([Track("early", 0, early)], Look()).data] == [(0.0,), ()]
-
-
-def test_main_run_is_in_front_and_a_reported_value_inside_its_panel():
+def test_main_run_is_in_front_and_tiny_changes_are_not_magnified():
     figure, t = draw_course([ONE, replace(OTHER, run="<b>x")], Look()), LIGHT
     assert {trace.line.color for trace in named(figure, "one")} == {t.accent}
     assert {trace.line.color for trace in named(figure, "&lt;b&gt;x")} == {t.right}
@@ -158,6 +151,10 @@ def test_main_run_is_in_front_and_a_reported_value_inside_its_panel():
     assert low < 0.15 < 0.1606 < high
     change = draw_course([ONE], Look(), "change", {(0, 1): 0.1606})
     assert not [note for note in change.layout.annotations if note.text.startswith("reported")]
+    still = Track("still", 0, curves(move=0.0))
+    assert spans(draw_course([still], Look()), (1,))[0] == pytest.approx(2.3 * SMALLEST_CHANGE)
+    early = Curves(epochs=4, lambda_step=(0.0,), lambdas={(0, 1): (0.15,)})
+    assert [tuple(trace.y) for trace in draw_course([Track("early", 0, early)], Look()).data] == [(0.0,), ()]
 
 
 def test_seeds_are_averaged_at_common_epochs_without_runs_of_other_settings():

@@ -191,7 +191,7 @@ def test_parts_and_terms_are_drawn_in_order_without_overlap(name):
     assert all(0 <= float(text.get("y")) <= height and 0 <= float(text.get("x")) <= model_plan.WIDTH for text in texts)
 
 
-def test_branches_return_to_their_residual_connection_around_pre_and_post_norm():
+def test_branches_return_to_their_residual_connection_and_the_diagram_is_described():
     for name in ("sentiformer", "sentiformer-no-norm", "tweet-v1-p1"):
         assert len(list(drawn(name).iter(f"{SVG}circle"))) == 2, name
     assert not list(drawn("bilstm").iter(f"{SVG}circle"))
@@ -204,9 +204,6 @@ def test_branches_return_to_their_residual_connection_around_pre_and_post_norm()
 
     assert order("tweet-v1-p1") == ["+", "norm", "+", "norm"]
     assert order("vanilla") == ["norm", "+", "norm", "+", "norm"]
-
-
-def test_alternative_text_describes_the_diagram_and_a_projector_enlarges_it():
     said, root = model_plan.describe_parts(made("sentiformer")), drawn("sentiformer")
     assert (root.get("aria-label"), root.get("role")) == (said, "img")
     assert "in each of 6 layers Attention, 8 heads, queries of 32, values of 32 with gate (each key" in said

@@ -53,16 +53,13 @@ def test_default_run_is_the_best_finished_one_with_lambda(records, first):
     assert choose_default_run(records) == first
 
 
-def test_headline_has_its_interval_and_run_rows_format_it():
+def test_headline_has_its_interval_and_a_report_rows_by_position_and_by_name():
     assert results.read_headline(RECORD) == results.Headline(0.8, 0.75, 0.85, 0.7)
     assert results.read_headline(dataclasses.replace(RECORD, results={})) is None
     row = results.build_run_frame([dataclasses.replace(RECORD, status="damaged", preset="", results={})]).iloc[0]
     assert row.to_dict() == {"run": "r", "status": "damaged", "data": "", "model": "", "accuracy": "", "tfidf": ""}
     row = results.build_run_frame([RECORD]).iloc[0]
     assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")
-
-
-def test_report_has_rows_by_position_and_by_name():
     report = parse_predictions(SAVED, ("no", "yes"))
     assert report.labels.tolist() == [0, 0, 1, 1] and report.probabilities[1].tolist() == [0.4, 0.6]
     assert report.examples["probability"].tolist() == [0.9, 0.6, 0.8, 0.7]
