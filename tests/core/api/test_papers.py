@@ -1,4 +1,4 @@
-"""`reproduce`: prints tables in every format, lists what is missing, and trains it."""
+"""`reproduce`, `claims` and `theory`: what they print and return; missing cells are listed and trained."""
 
 import csv
 import io
@@ -11,10 +11,13 @@ from refused import check_raises
 from typer.testing import CliRunner
 
 from core.api import public as sentiscope
+from core.api.paper_claims import count_verdicts
 from core.api.papers import escape_latex, format_grid
+from core.api.theory_experiments import QUESTIONS
 from core.cli import app
 from core.exceptions import InputError, NotAvailable
 from core.papers import training_cells
+from core.papers.claims import FINDERS, NOT, list_claims
 from core.papers.training_cells import TrainingCell, read_labels, read_lines, train_cell, train_cells, unpack_rows
 
 PAPERS = ("ndt", "sentiformer", "7ess-xin", "lexical", "inceptive")
@@ -131,3 +134,25 @@ def test_latex_and_csv_are_escaped():
     rows = [{"row": "=1+1", "value": "a|b"}]
     assert format_grid("csv", "", rows).splitlines()[1] == "'=1+1,a|b"
     assert "a/b" in format_grid("markdown", "t", rows)
+
+
+@pytest.mark.slow
+def test_the_command_prints_and_returns_claims_of_one_paper_or_all(cli):
+    own = cli.json("claims", "7ess-xin")
+    assert own["paper"] == "7ess-xin" and own == sentiscope.claims("7ESS-Xin")
+    assert own["claims"] == [{"paper": "7ess-xin", **row} for row in list_claims("7ess-xin")]
+    assert len(cli.json("claims")["claims"]) == sum(len(list_claims(paper)) for paper in FINDERS) == 48
+    assert cli.lines("claims", "sentiformer")[0] == "SentiFormer: 2 of 8 claims hold, 2 in part, 4 do not follow."
+    named = [line.split(":")[0] for line in cli.lines("claims") if "claims hold" in line]
+    assert named[2:4] == ["7ess-Xin", "Sentiment Lexical Attention"]
+    assert count_verdicts([{"verdict": NOT}]) == "0 of 1 claim holds, 0 in part, 1 does not follow."
+    cli.refused("no paper is called 'bert'", "claims", "bert")
+    check_raises(InputError, "'baseline' is not a paper; there are ndt", sentiscope.claims, "baseline")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_command_prints_question_table_and_finding(cli, starters, name):
+    found, lines = sentiscope.theory(name), cli.lines("theory", name)
+    assert lines[0] == found["question"] == QUESTIONS[name] and " ".join(lines).endswith(found["finding"])
+    assert cli.json("theory", name)["finding"] == found["finding"]
