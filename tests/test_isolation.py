@@ -38,12 +38,9 @@ def of_the_module() -> tuple[Path, Path]:
     return get_cache_folder(), get_runs_dir()
 
 
-def test_shared_fixtures_use_a_folder_of_the_session(machine, of_the_module):
+def test_shared_fixtures_use_a_folder_of_the_session_and_the_settings_of_the_project(machine, of_the_module):
     for folder in of_the_module:
         assert folder.is_relative_to(machine.parent) and not folder.is_relative_to(machine)
-
-
-def test_tags_are_those_of_this_code_and_streamlit_has_only_the_project_settings():
     assert tag_texts(Tagger("en"), [WORDS]) == [bytes(Tagger("en").tag(WORDS))] != [bytes(WRONG)]
     assert st.get_option("server.port") == 8501
 

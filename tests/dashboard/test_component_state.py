@@ -130,7 +130,7 @@ def test_undo_and_redo_cover_texts_levers_and_runs_and_lose_no_sentence():
     assert [each.text for each in past.tried] == ["four", "three", "two", "one"]
 
 
-def test_continuous_typing_and_slider_moves_are_one_step_each():
+def test_continuous_typing_is_one_step_and_sentences_are_listed_once():
     typed = [tried("a film"), *(tried("a film" + " so good"[:end]) for end in range(1, 9))]
     past = walked(*typed, apart=PAUSE / 4)
     assert [step.text for step in past.steps] == ["a film", "a film so good"]
@@ -140,9 +140,6 @@ def test_continuous_typing_and_slider_moves_are_one_step_each():
     past = walked(*(tried(edit=edit) for edit in edits), apart=PAUSE / 4)
     assert [step.edit for step in past.steps] == ["", *edits[3:]]
     assert len(walked(tried("a"), tried("b"), tried("b", "h1.1"), tried("c", "h1.1"), apart=PAUSE / 4).steps) == 4
-
-
-def test_sentences_are_listed_once_limited_in_number_and_can_be_cleared():
     past = walked(tried("one"), tried("two"), tried(" "), tried("one"), tried("one", "h1.1"))
     assert [(each.text, each.edit) for each in past.tried] == [("one", "h1.1"), ("one", ""), ("two", "")]
     assert [step.text for step in past.steps] == ["one", "two", " ", "one", "one"], "an empty text can be undone"

@@ -72,15 +72,12 @@ def test_user_text_is_escaped_in_the_file(made):
     assert "&lt;/script&gt;" in page and page.count("</script>") == page.count("<script")
 
 
-def test_single_figure_file_is_self_contained(trained, tmp_path):
+def test_single_figure_file_is_self_contained_and_has_the_options_of_the_page(trained, tmp_path):
     result = api.figures("finished", tmp_path, only=["roc"], store=RunStore(trained))
     assert [path.name for path in tmp_path.iterdir()] == ["roc.html"]
     page = (tmp_path / "roc.html").read_text()
     assert "plotly.js v" in page and not re.findall(r"<script[^>]+src=", page)
     assert result["files"][0]["title"] == "ROC"
-
-
-def test_page_options_are_export_options(trained, tmp_path):
     options = {"threshold": "0.9", "cells": "shares"}
     api.figures("finished", tmp_path, only=["confusion"], options=options, csv=True, store=RunStore(trained))
     saved = pd.read_parquet(trained / "finished" / "evaluation" / "test" / "predictions.parquet")
@@ -91,15 +88,12 @@ def test_page_options_are_export_options(trained, tmp_path):
     assert "threshold 0.90, shares of the row" in (tmp_path / "confusion.html").read_text()
 
 
-def test_edits_of_a_link_change_the_figures_of_a_sentence(trained, tmp_path):
+def test_figures_are_those_of_the_split_and_of_the_edits_of_a_link(trained, tmp_path):
     given = {"only": ["grid"], "text": "not good", "store": RunStore(trained)}
     api.figures("finished", tmp_path / "plain", **given)
     api.figures("finished", tmp_path / "edited", options={"edit": "h1.1"}, **given)
     plain, edited = (data_of((tmp_path / name / "grid.html").read_text()) for name in ("plain", "edited"))
     assert plain != edited
-
-
-def test_figures_are_those_of_the_split(trained, tmp_path):
     for split in ("validation", "test"):
         result = api.figures("finished", tmp_path, only=["confusion", "roc"], split=split, store=RunStore(trained))
         assert result["split"] == split

@@ -29,18 +29,7 @@ def test_with_zero_agreement_the_interval_is_wilsons(failed, n):
     assert found.compute_interval(0.0) == pytest.approx((wilson.low, wilson.high))
 
 
-def test_fully_dependent_sentences_count_as_one():
-    found = count_failures(marks(10, 10, "a") + marks(0, 10, "b"))
-    assert found.compute_effective_n(1.0) == pytest.approx(2)
-    wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
-    assert found.compute_interval(1.0) == pytest.approx((wilson.low, wilson.high))
-    alone = count_failures([(str(number), number > 2) for number in range(9)])
-    assert alone.compute_effective_n(1.0) == pytest.approx(9), "a sentence each is independent"
-    found = count_failures([("a", None), ("a", False), ("b", True)])
-    assert (found.n, found.total) == (2, 1) and count_failures([("a", None)]).compute_interval(0.0) == (0.0, 1.0)
-
-
-def test_agreement_equals_the_analysis_of_variance_within_capabilities():
+def test_agreement_equals_the_analysis_of_variance_and_dependent_sentences_count_as_one():
     random = np.random.default_rng(3)
     rows = random.random((8, 5)) < random.beta(1, 1, (8, 1))
     f = stats.f_oneway(*rows.astype(float)).statistic
@@ -49,6 +38,14 @@ def test_agreement_equals_the_analysis_of_variance_within_capabilities():
     one = count_failures([pair for number in range(6) for pair in marks(2, 5, f"a{number}")])
     two = count_failures([pair for number in range(6) for pair in marks(3, 5, f"b{number}")])
     assert estimate_agreement([one, two]) == 0.0
+    found = count_failures(marks(10, 10, "a") + marks(0, 10, "b"))
+    assert found.compute_effective_n(1.0) == pytest.approx(2)
+    wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
+    assert found.compute_interval(1.0) == pytest.approx((wilson.low, wilson.high))
+    alone = count_failures([(str(number), number > 2) for number in range(9)])
+    assert alone.compute_effective_n(1.0) == pytest.approx(9), "a sentence each is independent"
+    found = count_failures([("a", None), ("a", False), ("b", True)])
+    assert (found.n, found.total) == (2, 1) and count_failures([("a", None)]).compute_interval(0.0) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("found", [[], [("a", True), ("b", False)], marks(0, 5, "a") + marks(0, 5, "b")])

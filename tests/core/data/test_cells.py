@@ -25,7 +25,7 @@ def read_written(path):
     return path
 
 
-def test_written_tables_are_read_back_in_every_format(tmp_path):
+def test_written_tables_are_read_back_in_every_format_without_formulas(tmp_path):
     frame = pd.read_csv(read_written(tmp_path / "a.csv"), keep_default_na=False, dtype=str)
     assert frame["text"].tolist() == [row["text"] for row in ROWS]
     assert frame["n"].tolist() == ["1", ""] and frame["labels"].tolist() == ["calm;joy", ""]
@@ -36,9 +36,6 @@ def test_written_tables_are_read_back_in_every_format(tmp_path):
     assert first == {**ROWS[0], "tags": ["a", {"b": 1}]} and second == {**ROWS[1], "chance": None}
     table = pa.parquet.read_table(read_written(tmp_path / "a.parquet"))
     assert table.schema.types == SCHEMA.types and table.slice(0, 1).to_pylist() == ROWS[:1]
-
-
-def test_csv_cells_are_no_formulas_and_numbers_stay_numbers(tmp_path):
     schema = pa.schema([("=cmd", pa.string()), LABELS])
     cells = ['=HYPERLINK("http://a.b")', "+1+1", "-2", "-0.5e-3", "@SUM(A1)", "- good", "plain"]
     with open_writer(tmp_path / "a.csv", schema) as write:

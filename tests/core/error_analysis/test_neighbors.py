@@ -46,7 +46,7 @@ def near(tmp_path, monkeypatch):
     return NearestTraining(table, training), training, vectors
 
 
-def test_neighbors_have_the_largest_cosines(near):
+def test_neighbors_have_the_largest_cosines_or_without_vectors_the_same_words(near):
     nearest, _, vectors = near
     asked = np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32)
     tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
@@ -61,9 +61,6 @@ def test_neighbors_have_the_largest_cosines(near):
             own = [each for each in found if each.by == kind]
             np.testing.assert_allclose([each.likeness for each in own], best, rtol=1e-5)
             assert [likeness[KNOWN.index(each.text)] for each in own] == pytest.approx(best, rel=1e-5)
-
-
-def test_models_without_vectors_have_word_neighbors_only(near):
     assert {each.by for each in near[0].find_nearest([0], 2, None)[0]} == {WORDS}
     training = near[1]
     assert training.count_labels(["The film was GOOD", "new"])[1] == {}

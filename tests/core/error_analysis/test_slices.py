@@ -120,7 +120,13 @@ def test_slices_by_column_value_equal_the_column(both, metric):
         assert first["first_value"] == pytest.approx(f1_score(LABELS[here], said[here], average="macro"))
 
 
-def test_slices_may_overlap_and_run_specific_ones_are_left_out(both):
+def test_refusals_suggest_a_command_and_slices_may_overlap(both):
+    with pytest.raises(InputError, match="--by slice: no slice of these data was saved; `sentiscope slices RUN --save"):
+        compare("good", "poor", by=["slice"], store=both)
+    save_rules(both, lost="wrong")
+    with pytest.raises(InputError, match="--by slice: slice lost is left out: its rules"):
+        compare("good", "poor", by=["slice"], store=both)
+    check_raises(InputError, "leave --data out", compare, "good", "poor", data="x.csv", by=["slice"], store=both)
     save_rules(both, half="kind=long;true=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="true=none")
     found = compare("good", "poor", by=["slice"], store=both)
     assert [(each["value"], each["n"]) for each in found["by"]] == [("half", 100), ("long", 150)]
@@ -130,12 +136,3 @@ def test_slices_may_overlap_and_run_specific_ones_are_left_out(both):
         "slice odd is left out: --where true=none: no class 'none'; the classes are bad, good",
         "TF-IDF is left out: the data of run 'good' have changed since it was trained.",
     ]
-
-
-def test_refusals_suggest_a_command(both):
-    with pytest.raises(InputError, match="--by slice: no slice of these data was saved; `sentiscope slices RUN --save"):
-        compare("good", "poor", by=["slice"], store=both)
-    save_rules(both, lost="wrong")
-    with pytest.raises(InputError, match="--by slice: slice lost is left out: its rules"):
-        compare("good", "poor", by=["slice"], store=both)
-    check_raises(InputError, "leave --data out", compare, "good", "poor", data="x.csv", by=["slice"], store=both)

@@ -247,7 +247,7 @@ def test_word_lists_cover_every_tag_and_language_that_is_known_or_detected():
     ) and "(ko)" in linguistic_tags.explain_language("ko")
 
 
-def test_flips_and_spread_equal_their_definition():
+def test_flips_and_spread_equal_their_definition_and_the_closed_form():
     said, first = np.array([[True, False], [True, False]]), np.array([[True, False], [False, True]])
     answers = np.array([said, said, said, first, first])
     chances = np.array([[0.9, 0.6], [0.9, 0.6], [0.9, 0.6], [0.9, 0.1], [0.9, 0.1]])
@@ -256,10 +256,7 @@ def test_flips_and_spread_equal_their_definition():
     assert spread[1] == pytest.approx(math.sqrt(0.6 * 0.4) * 0.5)  # two values, 0.5 apart, 3 to 2
     measured = {"flips": [0.19, 0.2, 0.0], "spread": [0.14, 0.0, 0.15]}
     assert mc_dropout.find_uncertain(measured).tolist() == [False, True, True]
-
-
-def test_dropout_spread_equals_the_closed_form():
-    """x is 0 with probability p, else x / (1 - p): mean x, variance x² p / (1 - p); without dropout always x."""
+    # x is 0 with probability p, else x / (1 - p): mean x, variance x² p / (1 - p); without dropout always x
     x, p = torch.full((200_000,), 3.0), 0.25
     model = nn.Sequential(Dropout(p))
     assert torch.equal(model.eval()(x), x)

@@ -41,7 +41,7 @@ def test_the_interval_excludes_0_exactly_if_p_is_below_alpha(alpha):
             assert (found.p < alpha) == (not low <= 0 <= high), found
 
 
-def test_large_sample_intervals_are_walds_and_swapping_models_mirrors_them():
+def test_intervals_and_rows_needed_follow_closed_formulas_and_are_walds_for_large_samples():
     low, high = McNemar(120, 80, 1000).compute_interval(0.05)
     half = norm.isf(0.025) * math.sqrt(200 - 40**2 / 1000) / 1000
     assert (low, high) == pytest.approx((0.04 - half, 0.04 + half), abs=0.0025) and high - low >= 2 * half
@@ -50,11 +50,7 @@ def test_large_sample_intervals_are_walds_and_swapping_models_mirrors_them():
     assert one.compute_interval(0.05) == pytest.approx(tuple(-end for end in reversed(other.compute_interval(0.05))))
     assert one.count_rows_needed(0.05) == other.count_rows_needed(0.05)
     assert one.effect == pytest.approx(30 / 42 - 0.5) and McNemar(0, 0, 10).effect == 0.0
-
-
-def test_intervals_and_rows_needed_follow_closed_formulas():
-    """For a share of 0 the score interval ends at z² / (n + z²)."""
-    z2 = norm.isf(0.025) ** 2
+    z2 = norm.isf(0.025) ** 2  # for a share of 0 the score interval ends at z² / (n + z²)
     assert McNemar(0, 0, 1000).compute_interval(0.05)[1] == pytest.approx(z2 / (1000 + z2))
     assert McNemar(0, 0, 1000).count_rows_needed(0.05) is None
     assert McNemar(10, 0, 10).compute_interval(0.05)[1] == 1.0

@@ -28,7 +28,7 @@ def accuracy(*pairs, draws=1000):
     return compare_classifiers({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
 
 
-def test_paired_tests_find_differences_that_separate_intervals_hide():
+def test_paired_tests_find_differences_that_intervals_hide_but_none_of_equal_classifiers():
     worse = np.random.default_rng(0).random(1000) < 0.8
     better = worse | (np.arange(1000) % 25 == 0)  # equal except for some more correct rows
     found = accuracy(make_pair(better, worse))
@@ -39,9 +39,6 @@ def test_paired_tests_find_differences_that_separate_intervals_hide():
     assert low < 0.7 and high == 1.0
     found = accuracy(make_pair(np.ones(12, bool), np.zeros(12, bool)))
     assert (found.difference, found.compute_interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
-
-
-def test_equal_classifiers_do_not_differ_and_more_seeds_add_no_rows():
     one = np.arange(100) % 3 > 0
     found = accuracy(make_pair(one, one), make_pair(one, one))
     assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, None, None, 1.0, 2)

@@ -36,7 +36,7 @@ def test_changed_answers_are_those_of_the_edit_in_the_starter(content, name, run
     assert len(shown["lines"]) == len(final) and shown["steps"][0] == 0
 
 
-def test_what_the_lesson_says_is_true_of_the_starters_and_the_recorded_trainings(content):
+def test_what_the_lesson_says_and_draws_is_true_of_the_starters_and_the_recorded_trainings(content):
     first, usual, falling = (content.figure[name] for name in ("first", "usual", "falling"))
     assert first["moved"] > 0.5 and first["zero"] >= 8 and usual["moved"] < 0.05 and usual["zero"] < first["zero"] / 2
     assert falling["moved"] > 0.2 and falling["zero"] <= 2
@@ -45,9 +45,6 @@ def test_what_the_lesson_says_is_true_of_the_starters_and_the_recorded_trainings
     longer = json.loads(FILE.read_text())["longer"]
     assert longer["moved"] > 0.5 and longer["changed"]["every λ at 0"] < 0.06 * longer["texts"]
     assert longer["changed"]["all heads off"] > 0.3 * longer["texts"], "the first map does the work, not none"
-
-
-def test_the_sentence_flips_with_every_lambda_at_zero_and_lines_are_predictions(content):
     shown = content.figure["sentence"]
     zero, trained = (shown["positive"][0][FACTORS.index(factor)] for factor in (0, 1))
     assert (zero >= 0.5) != (trained >= 0.5)

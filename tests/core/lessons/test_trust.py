@@ -23,7 +23,7 @@ def draw_curve(run, text, method):
     return order, run.predict(texts).probabilities[:, run.record.classes.index(found.target)]
 
 
-def test_curves_are_those_of_the_sentence_typed_without_the_words(content, starters):
+def test_curves_are_those_of_the_sentence_without_its_words_and_random_ones_their_mean(content, starters):
     run = load_run(starters, RUN)
     for name in ("first", "second"):
         sentence = content.figure[name]
@@ -32,9 +32,6 @@ def test_curves_are_those_of_the_sentence_typed_without_the_words(content, start
             assert sentence["orders"][place] == order
             assert sentence["curves"][place] == pytest.approx(curve.tolist(), abs=1e-5)
             assert sentence["weights"][place][order[0]] == 1 and min(sentence["weights"][place]) >= 0
-
-
-def test_random_words_are_the_mean_over_every_set(content, starters):
     sentence = content.figure["first"]
     spans = find_words(sentence["text"])
     run = load_run(starters, RUN)

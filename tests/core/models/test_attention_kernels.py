@@ -208,7 +208,7 @@ def test_block_and_buffer_sizes_do_not_change_the_result(monkeypatch, block, buf
     assert_same(with_gradients(attend_banded, tensors, keep, draw_globals(keep), window=10), wanted, 1e-11)
 
 
-def test_hidden_keys_have_no_weight_at_any_position():
+def test_hidden_keys_have_no_weight_and_queries_without_keys_finite_gradients():
     keep = mask_lengths([90, 70], 90)
     positions = draw_globals(keep)
     hidden = [0, 13, 40, int(positions[1, 2]), 69]  # the ends, two in between and a random global
@@ -218,9 +218,6 @@ def test_hidden_keys_have_no_weight_at_any_position():
     for x in other[1:3]:  # keys and values
         x[1, ..., [*hidden, *range(70, 90)], :] = 1e4
     assert torch.equal(*[attend_banded(*x, keep, positions, window=8) for x in (tensors, other)])
-
-
-def test_queries_without_keys_give_zero_and_finite_gradients():
     keep = mask_lengths([100, 0], 100)
     positions = draw_globals(keep)
     keep[0, positions[0]] = False  # hides all global keys, and a whole stretch

@@ -146,7 +146,7 @@ def test_plain_attention_becomes_the_base_map_of_ndt_and_the_reverse():
     assert torch.equal(own[name], theirs[name][:8])
 
 
-def test_copied_embeddings_are_rescaled_and_new_words_start_as_the_mean_of_their_pieces():
+def test_copied_embeddings_are_rescaled_and_other_shapes_and_parts_keep_their_start():
     found, before, own, theirs = copy_and_compare(model(vocabulary=12, seed=1), model(), origins=[[2, 3, 4], [], [5]])
     words, known = own["embedding.weight"], theirs["embedding.weight"]
     assert torch.equal(words[:9], known) and torch.allclose(words[9], (known[2] + known[3] + known[4]) / 3)
@@ -157,9 +157,6 @@ def test_copied_embeddings_are_rescaled_and_new_words_start_as_the_mean_of_their
     assert torch.allclose(own["embedding.weight"], theirs["embedding.weight"] * 8**0.5)
     with pytest.raises(ValueError, match="12 words, but 9 known and 1 new ones"):
         copy_weights(model(vocabulary=12), model(), origins=[[2]], same_classes=True)
-
-
-def test_other_shapes_layers_and_parts_keep_their_random_start():
     larger = dataclasses.replace(BODY, layers=3, ff_width=16, pooling="cls", head=HeadConfig(dense=4))
     found, before, own, theirs = copy_and_compare(model(larger, seed=1), model())
     fresh = set(found.fresh)

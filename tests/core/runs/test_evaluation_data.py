@@ -100,7 +100,7 @@ def test_a_folder_needs_no_train_file(tmp_path, record, name):
     assert (found.split, found.rows["text"].tolist()) == (name, [f"{name} 0"])
 
 
-def test_splits_come_from_files_or_are_split_as_for_training(tmp_path, record):
+def test_splits_come_from_files_with_named_columns_or_are_split_as_for_training(tmp_path, record):
     both = folder(tmp_path / "both", train=["positive"], test=["negative"])
     assert read_evaluation_data(record, both).rows["text"].tolist() == ["test 0"]
     assert read_evaluation_data(record, dataclasses.replace(both, split="train")).rows["text"].tolist() == ["train 0"]
@@ -112,9 +112,6 @@ def test_splits_come_from_files_or_are_split_as_for_training(tmp_path, record):
         read_evaluation_data(record, dataclasses.replace(both, split="tset"))
     with pytest.raises(UnmatchedLabels, match=r"'-1' \(3 rows\).* -1="):
         read_evaluation_data(record, folder(tmp_path / "withheld", test=[-1, -1, -1]))
-
-
-def test_columns_can_be_named(tmp_path, record):
     frame = pd.DataFrame({"a": ["x", "y"], "text": ["one", "two"], "stars": ["negative", "positive"]})
     frame.assign(label="none of these").to_csv(tmp_path / "other.csv", index=False)
     found = read_evaluation_data(

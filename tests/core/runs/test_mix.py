@@ -328,7 +328,7 @@ def test_a_run_and_a_sentence_show_several_labels(trained_several):
     assert own and all(f"{label} {said.prediction['probabilities'][label]:.3f}" in repr(said) for label in own)
 
 
-def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability(say, file):
+def test_a_terminal_shows_each_label_at_both_thresholds_and_counterfactuals_of_one(say, file):
     lines = say("evaluate", "several")
     assert [line.split()[0] for line in lines if line.split()[0] in LABELS] == list(LABELS)
     assert any(line.startswith("hamming_loss") for line in lines)
@@ -341,9 +341,6 @@ def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability
     assert "test F1 macro" in lines[0]
     assert ["several", "ndt-01-n2", file.name, "done"] in [line.split()[:4] for line in lines]
     assert "in 3 columns of 0 and 1" in "\n".join(say("data check", str(file)))
-
-
-def test_the_terminal_shows_counterfactuals_of_one_label(say):
     shown = say("flip", "several", "word1 late warm", target="late")
     assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
     assert shown[2].startswith("warm 0.") and shown[3].startswith("proven: ")

@@ -34,7 +34,7 @@ def test_a_run_repeats_to_the_bit_and_portions_change_only_rounding(trained, tra
     np.testing.assert_allclose(portions.predict(texts).logits, whole.predict(texts).logits, atol=1e-3)
 
 
-def test_prediction_evaluation_and_page_read_passages_without_being_told(trained):
+def test_prediction_evaluation_and_page_read_passages_whose_effect_is_the_log_odds_lost(trained):
     loaded, path = load_run(trained, "long"), trained.get_path("long") / "evaluation/test/predictions.parquet"
     kept = pd.read_parquet(path)
     np.testing.assert_allclose(
@@ -45,9 +45,6 @@ def test_prediction_evaluation_and_page_read_passages_without_being_told(trained
     assert view.too_long and parts.cut == [[LONG[:23]] * 3]
     np.testing.assert_allclose(parts.weights @ parts.each.logits, whole.logits[0], atol=1e-6)
     np.testing.assert_allclose(parts.each.logits[1], loaded.predict([parts.cut[0][1]]).logits[0], atol=1e-6)
-
-
-def test_the_effect_of_a_passage_is_the_log_odds_lost_and_impossible_passages_are_refused(trained):
     loaded, text = load_run(trained, "long"), "word1 word2 good word3 word5 word6 bad word8 word25 word26"
     parts, scaling = loaded.predict_by_passage([text], 0), loaded.record.scaling
     rest = np.delete(parts.weights, 1) @ np.delete(parts.each.logits, 1, 0) / np.delete(parts.weights, 1).sum()

@@ -83,7 +83,15 @@ def test_map_rows_are_stacked_heads_are_columns_and_ablated_ones_labeled():
     assert [(note.xref, note.yref) for note in notes] == [("x2 domain", "y2 domain")]
 
 
-def test_absolute_scale_keeps_weights_up_to_a_quantile_that_is_never_zero():
+def test_coefficients_keep_their_sign_and_the_absolute_scale_ends_at_a_quantile():
+    per_token = np.stack([np.ones((2, 3)), np.array([[-0.1, -0.2, -0.3], [-0.1, -0.2, -0.3]])])
+    figure = attention.draw_coefficients([MINUS, per_token], True, Look())
+    dots = [trace for trace in figure.data if trace.mode == "markers"]
+    assert [sorted(dot.x) for dot in dots] == [[-0.5], pytest.approx([-0.3, -0.2, -0.1])]
+    assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow dots
+    assert {trace.line.dash for trace in figure.data if trace.mode == "lines"} == {"dash"}
+    assert [dot.y[0] for dot in dots] == ["layer 1, −λ₁", "layer 2, −λ₁"]
+    assert "−0.20 on average" in [note.text for note in figure.layout.annotations]
     assert attention.find_top_weight([MapRow("a", np.linspace(0, 1, 1001).reshape(1, 7, 143))]) == pytest.approx(0.985)
     for least in (0.0, 3e-8):
         weights = np.full((1, 20, 20), least)
@@ -95,17 +103,6 @@ def test_absolute_scale_keeps_weights_up_to_a_quantile_that_is_never_zero():
     for name, label in attention.SCALES.items():
         figure = draw_map_grid([attention.scale_row(row, name)], ["not", "bad"], Look(), label=label)
         assert figure.layout.coloraxis.colorbar.title.text.split(";")[0] == label
-
-
-def test_coefficients_have_a_dot_per_value_and_keep_their_sign():
-    per_token = np.stack([np.ones((2, 3)), np.array([[-0.1, -0.2, -0.3], [-0.1, -0.2, -0.3]])])
-    figure = attention.draw_coefficients([MINUS, per_token], True, Look())
-    dots = [trace for trace in figure.data if trace.mode == "markers"]
-    assert [sorted(dot.x) for dot in dots] == [[-0.5], pytest.approx([-0.3, -0.2, -0.1])]
-    assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow dots
-    assert {trace.line.dash for trace in figure.data if trace.mode == "lines"} == {"dash"}
-    assert [dot.y[0] for dot in dots] == ["layer 1, −λ₁", "layer 2, −λ₁"]
-    assert "−0.20 on average" in [note.text for note in figure.layout.annotations]
 
 
 @pytest.mark.parametrize(

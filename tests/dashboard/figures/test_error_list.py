@@ -160,7 +160,7 @@ def test_half_coded_sample_has_counts_and_complete_one_has_shares(codes):
     assert (first["mark"].low, first["mark"].high) == compute_wilson(6, 8) and first["code"].title == "what irony is"
 
 
-def test_annotators_see_other_codes_row_by_row_and_readers_see_all(codes):
+def test_annotators_see_other_codes_row_by_row_and_an_empty_codebook_has_no_rows(codes, tmp_path):
     code_rows(codes, KEYS, ["irony"], author="ann")
     code_rows(codes, KEYS[:2], ["label"], author="ben")
     assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 20
@@ -169,9 +169,6 @@ def test_annotators_see_other_codes_row_by_row_and_readers_see_all(codes):
     assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
     assert "κ with ann 0.00" in error_list.describe_coding(some)
     assert len(some.pair["apart"]) == 2, "of the four that both have coded"
-
-
-def test_empty_codebook_and_empty_selection_have_no_rows(tmp_path, codes):
     assert error_list.build_codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
     none = shape(codes, "", [])
     assert error_list.describe_coding(none) == "No row is selected"

@@ -8,7 +8,9 @@ from core.runs.record import STEPS, WEIGHTS
 from dashboard.widgets.kept_steps import find_nearest
 
 
-def test_a_kept_step_is_named_and_left_by_a_button(app, runs):
+def test_a_kept_step_is_named_and_left_by_a_button_and_another_is_refused(app, runs):
+    shown = text_of(sentence(app, edit="step:4", more=""))
+    assert "One change of the link cannot be applied" in shown and "The model at step" not in shown
     folder = runs / "finished"
     (folder / STEPS).mkdir()
     shutil.copy(folder / WEIGHTS, folder / STEPS / "4.safetensors")
@@ -16,11 +18,6 @@ def test_a_kept_step_is_named_and_left_by_a_button(app, runs):
     assert "The model at step 4 of" in shown and "cannot be applied" not in shown
     press(app, "leave-step")
     assert app.query_params["edit"] == "h1.1" and "The model at step" not in text_of(app)
-
-
-def test_a_step_that_is_not_kept_is_refused(app, runs):
-    shown = text_of(sentence(app, edit="step:4", more=""))
-    assert "One change of the link cannot be applied" in shown and "The model at step" not in shown
 
 
 def test_the_nearest_kept_step_is_opened():
