@@ -75,6 +75,17 @@ def paired(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return train_pairs(tmp_path_factory.mktemp("pairs"))
 
 
+@pytest.fixture
+def starters(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A store without runs of its own, with the starter runs beside it."""
+    from starters import STARTERS
+
+    from core.runs.store import RunStore
+
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(STARTERS))
+    return RunStore()
+
+
 @pytest.fixture(autouse=True)
 def machine(pytestconfig: pytest.Config) -> Iterator[Path]:
     """The home of this test, empty, and its working directory; caches and runs go below it.

@@ -2,7 +2,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from starters import STARTERS
 from studies import FEW
 
 from core.runs.store import RunStore
@@ -12,13 +11,6 @@ from core.runs.store import RunStore
 def store(tmp_path: Path) -> RunStore:
     """Return a store of runs for one test."""
     return RunStore(tmp_path / "runs")
-
-
-@pytest.fixture
-def starters(monkeypatch: pytest.MonkeyPatch) -> RunStore:
-    """Return a store without runs of its own, with the starter runs beside it."""
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(STARTERS))
-    return RunStore()
 
 
 @pytest.fixture

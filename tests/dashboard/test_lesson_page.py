@@ -2,7 +2,6 @@
 
 import json
 from html import unescape
-from pathlib import Path
 
 import pytest
 from pages import drawn, opened, words
@@ -10,20 +9,12 @@ from pages import drawn, opened, words
 from core.exceptions import InputError
 from core.lessons.catalog import LESSONS, read_content
 from core.lessons.tally import TallyStore
-from core.runs.store import RunStore
 from dashboard import lesson_html, state
 from dashboard.screens import lesson as screen
 
 pytestmark = pytest.mark.slow
 
-TRAINED = Path(__file__).resolve().parents[2] / "trained"
 NO_STATE = {"step": 1, "pick": -1, "again": -1, "set": "", "notes": False, "sheet": False}
-
-
-@pytest.fixture
-def starters(monkeypatch) -> RunStore:
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
-    return RunStore()
 
 
 def shown(app, name, **link):

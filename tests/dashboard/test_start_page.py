@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -17,20 +16,12 @@ from dashboard import state
 from dashboard.figures.start import TypedSentence, order_classes
 
 RUN = "starter-ndt-01-n3"
-TRAINED = Path(__file__).resolve().parents[2] / "trained"
 
 
 def start(app: AppTest, **parameters: str) -> dict:
     """Return what the page gives its component."""
     [data] = drawn(opened(app, "start", **parameters), "start")
     return data
-
-
-@pytest.fixture
-def starters(tmp_path, monkeypatch):
-    """No runs but the starters."""
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
 
 
 def test_it_shows_the_quiz_of_the_run_and_links_that_keep_it(app, starters):

@@ -1,7 +1,5 @@
 """The page Theory: a section for each experiment, its finding, and the note on RNNs."""
 
-from pathlib import Path
-
 import pytest
 from pages import opened, text_of
 
@@ -9,12 +7,7 @@ from core.api.theory_experiments import theory
 from core.papers.example_sentences import PAPER_SENTENCES
 from dashboard.screens.theory import LABELS, WHY, WRONG
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _starters(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(Path(__file__).resolve().parents[2] / "trained"))
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]
 
 
 @pytest.mark.parametrize("name", LABELS)

@@ -1,7 +1,5 @@
 """Effects of words by place and part of speech: groups by hand, and a starter."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -23,8 +21,7 @@ def test_places_are_thirds_of_the_words_and_effects_relative_to_the_mean_of_a_te
     assert summarize_groups("place", effects[:9], [find_places(3)] * 9) == []
 
 
-def test_a_starter_reads_the_words_that_carry_polarity(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(Path(__file__).resolve().parents[3] / "trained"))
+def test_a_starter_reads_the_words_that_carry_polarity(starters):
     found = sentiscope.run("starter-vanilla").placement(split="everyday")
     by = {row["group"]: row for row in found["rows"]}
     assert found["texts"] == 200 and found["left_out"] == "" and {"beginning", "middle", "end"} <= by.keys()

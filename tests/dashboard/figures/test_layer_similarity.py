@@ -1,14 +1,11 @@
 """Similarity of the layers of two runs: the stored vectors against numpy, the command, and its figure."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from core.api import public as sentiscope
 from core.exceptions import InputError, NotAvailable
 from core.runs.projections import LayerFiles, compare_layers
-from core.runs.store import RunStore
 from dashboard.figures.figure import Source
 from dashboard.figures.layer_similarity import CKA, describe_similarity
 from dashboard.figures.theme import Look
@@ -19,14 +16,8 @@ pytestmark = pytest.mark.slow
 RUNS = "starter-vanilla", "starter-ndt-01-n3"
 
 
-@pytest.fixture
-def store(monkeypatch) -> RunStore:
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(Path(__file__).resolve().parents[3] / "trained"))
-    return RunStore()
-
-
-def test_layers_of_two_starters_are_compared_on_the_same_sentences(store):
-    here, other = (LayerFiles.from_run(store, run, "challenge") for run in RUNS)
+def test_layers_of_two_starters_are_compared_on_the_same_sentences(starters):
+    here, other = (LayerFiles.from_run(starters, run, "challenge") for run in RUNS)
     with pytest.raises(NotAvailable, match="its layers have not been read: sentiscope layers starter-vanilla"):
         compare_layers(here, other)
     found = sentiscope.run(RUNS[0]).layers(split="challenge", against=RUNS[1])["cka"]
@@ -39,12 +30,12 @@ def test_layers_of_two_starters_are_compared_on_the_same_sentences(store):
     itself = compare_layers(here, here).values
     assert np.diag(itself) == pytest.approx(1) and itself == pytest.approx(itself.T)
     with pytest.raises(InputError, match="not of the same sentences"):
-        compare_layers(here, LayerFiles.from_run(store, RUNS[1], "test"))
-    reader = Reader(store)
-    shape = CKA.read_data(Source(store.read(RUNS[0]), reader, others=[store.read(RUNS[1])], split="challenge"))
+        compare_layers(here, LayerFiles.from_run(starters, RUNS[1], "test"))
+    reader = Reader(starters)
+    shape = CKA.read_data(Source(starters.read(RUNS[0]), reader, others=[starters.read(RUNS[1])], split="challenge"))
     figure = CKA.draw(shape, Look())
     assert figure.data[0].z == pytest.approx(np.array(found["values"])) and len(figure.layout.annotations) == 16
     assert describe_similarity(shape).endswith(f"CKA {found['values'][3][3]:.2f}.")
     assert list(CKA.build_tables(shape)["CKA"]["layer"]) == found["stages"][0]
     with pytest.raises(NotAvailable, match="name another with --against"):
-        CKA.read_data(Source(store.read(RUNS[0]), reader, split="challenge"))
+        CKA.read_data(Source(starters.read(RUNS[0]), reader, split="challenge"))
