@@ -96,9 +96,11 @@ def test_import_cycle_through_a_function_is_detected():
 
 
 @pytest.mark.slow
-def test_core_never_imports_the_dashboard_or_streamlit():
+def test_core_never_imports_the_dashboard_and_figures_no_streamlit():
     for path in modules("core"):
         assert not {name for name in imports(path) if name.split(".")[0] in ("dashboard", "streamlit", "pickle")}, path
+    for path in (*modules("dashboard/figures"), *modules("dashboard/reader")):
+        assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
 
 
 @pytest.mark.parametrize("room", DOORS)
@@ -116,12 +118,6 @@ def test_models_import_only_torch_and_the_standard_library():
         outside = {name.split(".")[0] for name in imports(path)} - set(sys.stdlib_module_names) - ONLY_TORCH
         assert not outside, f"{path}: {outside}"
         assert not imports(path) & {"pathlib", "os", "io"}, f"{path}: models know no files"
-
-
-@pytest.mark.slow
-def test_figures_and_their_reader_import_no_streamlit():
-    for path in (*modules("dashboard/figures"), *modules("dashboard/reader")):
-        assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
 
 
 def test_only_one_package_caches_and_one_file_names_session_keys_and_leaves_pages():

@@ -38,16 +38,13 @@ class Keys(Memo):
         return read()
 
 
-def test_keys_have_default_arguments_and_a_reader_without_cache_reads_each_time():
+def test_keys_have_default_arguments_and_results_are_shared_copied_or_dropped():
     counted = Counted(Keys())
     for args, named in (("a",), {}), (("a", 3), {"tell": print}), ((), {"name": "a"}):
         assert counted.shared(*args, **named) == ["a", 3] and counted.memo.key == (counted.home, "a", 3)
     assert (counted.memo.how.name, counted.memo.how.entries, counted.memo.how.copied) == ("shared", 2, False)
     counted = Counted(Memo())
     assert counted.shared("a") == counted.shared("a") and counted.read == [("a", 3), ("a", 3)]
-
-
-def test_pages_share_or_copy_results_and_the_oldest_are_dropped():
     counted = Counted(StreamlitMemo())
     assert counted.shared("a") is counted.shared("a", 3, tell=print) and counted.read == [("a", 3)]
     assert counted.copied("a") == counted.copied("a") and counted.copied("a") is not counted.copied("a")

@@ -97,16 +97,13 @@ def test_cookie_of_no_process_gets_a_new_one(cookie):
     assert f"set-cookie: {COOKIE}=0" in said
 
 
-def test_upload_and_headers_pass_unchanged_and_a_refused_one_gets_its_answer():
+def test_uploads_headers_refusals_and_websockets_pass_unchanged():
     (said,) = exchange(ask("/up?x=1", method="PUT", body="x" * 1_000_000, more="Origin: http://h:1\r\nX-Xsrf: t\r\n"))
     told = read_told(said)
     assert told["bytes"] == 1_000_000 and told["first"] == "PUT /up?x=1 HTTP/1.1"
     assert told["headers"].items() >= {"host": "h:1", "origin": "http://h:1", "x-xsrf": "t"}.items()
     (said,) = exchange(ask("/full", method="PUT", body="x" * 5_000_000))
     assert said.startswith("HTTP/1.1 413") and said.endswith("full")
-
-
-def test_websocket_passes_both_ways():
     (said,) = exchange(f"GET /ws HTTP/1.1\r\nHost: h\r\n{UPGRADE}\r\nping")
     assert said.startswith("HTTP/1.1 101") and said.endswith("hello PING") and f"{COOKIE}=0" in said
 

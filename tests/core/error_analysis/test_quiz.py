@@ -180,7 +180,7 @@ def test_words_that_can_be_deleted_are_no_marks_and_a_compound_is_one(text, word
     assert [text[start:end] for start, end in find_removable_words(text)] == words
 
 
-def test_a_row_is_the_text_without_the_words_of_its_bits():
+def test_a_row_is_the_text_without_the_words_of_its_bits_and_scores_are_log_ratios():
     text = "Never good, the bad film!"
     found = predict_subsets(answer, text)
     assert found.subset == (0, 1, 2, 3, 4) and found.scores.shape == (32, 1)
@@ -192,9 +192,6 @@ def test_a_row_is_the_text_without_the_words_of_its_bits():
     assert found.predicted == 1
     np.testing.assert_allclose(found.effects, [0, 2.0, 1.2, -3.0, 0.1])  # towards the predicted class
     assert compute_probabilities(found.scores.T.tolist()) == pytest.approx(answer([text])[0].tolist())
-
-
-def test_scores_of_three_classes_are_log_ratios_and_long_texts_have_few_words_in_subsets():
     text = "a leaf else where"
     found = predict_subsets(answer_three, text)
     chances = answer_three([remove_words(text, gone) for gone in iterate_subsets(found.words)])

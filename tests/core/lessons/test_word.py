@@ -59,7 +59,7 @@ def test_one_word_alone_flips_a_right_and_a_wrong_answer_and_another_is_read_mos
     assert first["label"] == first["predicted"] and second["label"] != second["predicted"]
 
 
-def test_the_number_of_words_of_the_other_way_is_the_smallest(content):
+def test_the_words_of_the_other_way_are_the_fewest_and_test_sentences_counted_one_by_one(content, starters):
     figure = content.figure
     others = [place for place in range(len(figure["first"]["words"])) if place != figure["first"]["deciding"]]
     sizes = [
@@ -69,9 +69,6 @@ def test_the_number_of_words_of_the_other_way_is_the_smallest(content):
         if (figure["sets"][to_bits(places)] >= WHOLE / 2) != (figure["sets"][0] >= WHOLE / 2)
     ]
     assert figure["flips"] and f"You need {min(sizes)} other words." in content.stages[2].line
-
-
-def test_test_sentences_are_counted_one_by_one(content, starters):
     texts = api.runs_predictions(RUN, "test", store=starters)["text"].tolist()
     texts, same = texts[:: len(texts) // SAMPLE], 0
     for text in texts:

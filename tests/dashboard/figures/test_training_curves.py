@@ -68,7 +68,7 @@ def test_epoch_length_is_estimated_and_accuracy_on_known_sentences_has_an_interv
     assert build_curves(History(rows, 0), 4, "loss", 40, 20).validation_range == ()
 
 
-def test_learning_curves_mark_the_lowest_loss_on_an_axis_of_full_length():
+def test_learning_curves_mark_the_lowest_loss_and_progress_has_axes_that_stay():
     figure = draw_learning(CURVES, Look())
     found = lines(figure)
     assert found["x", CURVES.step] == CURVES.loss and found["x", CURVES.epoch] == CURVES.validation_loss
@@ -80,9 +80,6 @@ def test_learning_curves_mark_the_lowest_loss_on_an_axis_of_full_length():
     assert early.xaxis.range == late.xaxis.range and early.xaxis.range[1] > 4
     assert early.uirevision == late.uirevision == LIVE and all(not len(trace.x) for trace in empty.data)
     assert empty.layout.yaxis.range == (0, 1) and late.yaxis.range is None
-
-
-def test_progress_has_loss_and_lambdas_or_metric_on_axes_that_stay():
     early = CURVES.cut_at(1.0)
     assert (early.step, early.epoch, early.validation_loss) == ((0.5, 1.0), (1.0,), (0.55,))
     assert early.lambdas == CURVES.lambdas and CURVES.cut_at(0.5).lambdas[0, 1] == (0.2,) and CURVES.cut_at(9) == CURVES
