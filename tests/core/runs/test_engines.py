@@ -185,7 +185,7 @@ def test_ray_is_asked_for_all_jobs_at_once(tmp_path, monkeypatch):
 
 def sweep_tiny(store, table, name, seeds, **options):
     """Train the same tiny model from several seeds."""
-    settings = {**TINY, "training.epochs": 1}
+    settings = {**TINY, "training.epochs": 150}
     return sweep(name, models=["ndt-01-n2"], data=[str(table)], settings=settings, seeds=seeds, store=store, **options)
 
 
@@ -217,26 +217,31 @@ def wait_for(condition, seconds=1800):
     return found
 
 
-def sweep_and_lose(store, table, end):
-    """Train twelve models in jobs, while `end()` makes one of them end; their predictions are those of local runs."""
-    told = []
+def sweep_and_lose(store, table, lose):
+    """Train twelve models in jobs, of which `lose(records)` ends one; their predictions are those of local runs."""
+    told, lost = [], []
 
     def lose_job():
-        wait_for(lambda: told and told[-1]["done"] >= 3 and told[-1]["running"])
-        end()
+        wait_for(lambda: told and told[-1]["done"] >= 3)
+        lost.append(wait_for(lambda: lose([record for record in store.list() if record.status == "running"])))
 
     thread = threading.Thread(target=lose_job)
     thread.start()
     found = sweep_tiny(store, table, "there", range(12), on_event=told.append)
     thread.join()
     assert found["progress"]["done"] == 12
+    for run in (record.run for record in store.list() if record.parent == "there"):
+        starts = (store.get_path(run) / "log.txt").read_text().count(f"run {run}\n")
+        assert starts == 1 + (run in lost)
     compare_sweeps(store, "here", "there", 12)
     return told
 
 
-def kill_running(store):
-    training = [record.process for record in store.list() if record.status == "running"]
-    os.kill(training[0].pid, signal.SIGKILL)
+def kill_running(records):
+    """Kill the process of a run half-way; return the run."""
+    for record in (each for each in records if each.progress):
+        os.kill(record.process.pid, signal.SIGKILL)
+        return record.run
 
 
 @pytest.mark.cluster
@@ -244,7 +249,7 @@ def test_submitit_trains_cancels_and_resumes_like_this_machine(store, table, one
     assert sweep_tiny(store, table, "here", range(12))["progress"]["done"] == 12
     monkeypatch.setenv("SENTISCOPE_ENGINE", "slurm")
     monkeypatch.setenv("SENTISCOPE_SLURM", "local")
-    told = sweep_and_lose(store, table, lambda: kill_running(store))
+    told = sweep_and_lose(store, table, kill_running)
     assert max(event["queued"] + event["running"] for event in told) == 12, "no slot of this machine is waited for"
     config = store.list()[0].config
     config = replace(config, training=replace(config.training, epochs=4_000))
@@ -298,4 +303,11 @@ def test_a_sweep_on_ray_survives_the_loss_of_a_machine(store, table, one_core, t
         ]
         monkeypatch.setenv("SENTISCOPE_ENGINE", "ray")
         monkeypatch.setenv("RAY_ADDRESS", address)
-        sweep_and_lose(store, table, lambda: end_tree(workers[0]))
+
+        def lose_machine(records):
+            own = {each.pid for each in psutil.Process(workers[0].pid).children(recursive=True)}
+            for record in (each for each in records if each.progress and each.process.pid in own):
+                end_tree(workers[0])
+                return record.run
+
+        sweep_and_lose(store, table, lose_machine)
