@@ -343,8 +343,7 @@ class _CachedRecord:
         return len(self.found) if isinstance(self.found, str) else self.version[1]
 
 
-_KEPT = 4096  # records in the cache of a process, at most
-_KEPT_BYTES = 64 * 1024**2  # bytes of their files, at most: a preset's record has 20 kB, a crafted one `LARGEST`
+_KEPT_BYTES = 192 * 1024**2  # of the files of cached records, at most: of 10,000 runs; they take twice the memory
 
 
 class _Memory:
@@ -360,13 +359,13 @@ class _Memory:
             return self._records.get(file)
 
     def keep(self, file: str, read: _CachedRecord) -> None:
-        """Cache the record of a run file, and drop the oldest records beyond the limits."""
+        """Cache the record of a run file, and drop the oldest records beyond the limit."""
         with self._lock:
             if before := self._records.pop(file, None):
                 self._bytes -= before.size
             self._records[file] = read
             self._bytes += read.size
-            while len(self._records) > 1 and (len(self._records) > _KEPT or self._bytes > _KEPT_BYTES):
+            while len(self._records) > 1 and self._bytes > _KEPT_BYTES:
                 self._bytes -= self._records.popitem(last=False)[1].size
 
 

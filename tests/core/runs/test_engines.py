@@ -185,7 +185,7 @@ def test_ray_is_asked_for_all_jobs_at_once(tmp_path, monkeypatch):
 
 def sweep_tiny(store, table, name, seeds, **options):
     """Train the same tiny model from several seeds."""
-    settings = {**TINY, "training.epochs": 150}
+    settings = {**TINY, "training.epochs": 30}
     return sweep(name, models=["ndt-01-n2"], data=[str(table)], settings=settings, seeds=seeds, store=store, **options)
 
 
