@@ -177,8 +177,8 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
         return "Stopping", "after the current step", 0.0
     if record.status == "queued":
         records = data.list_runs()
-        if where := describe_place(record.process):
-            return "Waiting for a free place", f"{where} · you may close this tab", 0.0
+        if describe_place(record.process):
+            return "Waiting for a free place", "you may close this tab", 0.0
         place = training_jobs.get_queue_position(records, record.run)
         if place == 1 and all(other.status != "running" for other in records):
             return "Starting", "the training process is starting · you may close this tab", 0.0
