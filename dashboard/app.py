@@ -88,6 +88,7 @@ try:
     if state.is_presenting():
         follow_theme()
         show_exhibit(page)
+        rerun_on_reconnect()
         st.stop()
     send_menu_style(entries, "" if page == shown.url_path else page)
     with st.sidebar:

@@ -25,6 +25,8 @@ PATIENCE = 60.0  # seconds for a request's head, and without progress in either 
 CONNECTIONS = 2_000  # connections at once, at most
 CHUNK = HEAD = 2**16  # bytes read at once, and bytes of a request's head, at most
 EARLY = 10.0  # seconds; processes that fail sooner cannot start
+PROBED, HUNG = 10.0, 120.0  # seconds between two health checks, and without an answer before a process is killed
+PROBE = b"GET /_stcore/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 _CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=(\d{1,3})\s*(?:;|$)")
 _HOP = {b"connection", b"keep-alive", b"expect", b"proxy-connection", b"te", b"trailer"}
 CLOSE = (b"connection", b"close")
@@ -53,9 +55,11 @@ class Worker:
                 pass_fds=[number],
                 start_new_session=True,  # Ctrl-C reaches this process alone
             )
+            watch = asyncio.create_task(self._kill_hung(process))
             try:
                 status = await process.wait()
             finally:
+                watch.cancel()
                 for stop in (process.terminate, process.kill):
                     if process.returncode is None:
                         stop()
@@ -66,6 +70,18 @@ class Worker:
             sys.stderr.write(f"Server process {self.index + 1} has ended ({status}); starting a new one\n")
             first = False
             await asyncio.sleep(1)
+
+    async def _kill_hung(self, process: asyncio.subprocess.Process) -> None:
+        answered = time.monotonic()
+        while time.monotonic() - answered < HUNG:
+            await asyncio.sleep(PROBED)
+            with contextlib.suppress(OSError, TimeoutError):
+                reader, writer = await asyncio.open_connection(*self.listener.getsockname())
+                with contextlib.closing(writer):
+                    writer.write(PROBE)
+                    if await asyncio.wait_for(reader.read(1), HUNG):
+                        answered = time.monotonic()
+        process.kill()
 
 
 class End:

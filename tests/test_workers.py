@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 USUAL = shlex.split(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"])
 QUICK = USUAL[USUAL.index("-m") + 1]
+QUICK_AND_SLOW = "not browser and not fuzz and not full and not cluster"
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def workers(pytestconfig, monkeypatch):
     return count
 
 
-@pytest.mark.parametrize("marks", [QUICK, "not browser and not fuzz and not full", "slow and browser", "study"])
+@pytest.mark.parametrize("marks", [QUICK, QUICK_AND_SLOW, "slow and browser", "study"])
 def test_full_test_run_has_a_process_per_core(workers, marks):
     assert workers([ROOT], marks) == workers([ROOT / "tests"], marks) == 2
 

@@ -103,7 +103,8 @@ def data_card(
     """
     config = configure(data, "vanilla", settings)
     dataset = data_room.load.load_dataset(config.data)
-    fitted = Yardsticks.from_dataset(dataset, {}).compute_anyway() if yardstick and dataset.task != "tokens" else {}
+    asked = {**(settings or {}), "data.name": data}
+    fitted = Yardsticks.from_dataset(dataset, asked).compute_anyway() if yardstick and dataset.task != "tokens" else {}
     return data_room.card.build_card(dataset, config.text, **fitted)
 
 

@@ -23,7 +23,7 @@ from core.api.options import CliArgument, Store
 from core.api.printing import say
 from core.cache import get_cache_folder
 from core.exceptions import ConfigError, InputError, try_call
-from core.runs import queue
+from core.runs import engines, queue
 from core.runs.classroom import KEY, Classroom
 from core.runs.store import RunStore, get_starters_dir, list_starters
 
@@ -40,7 +40,7 @@ def doctor(store: Store = None) -> dict[str, Any]:
     Returns:
         `sentiscope`, `python`, `system`, `versions` by library (null if it is missing), `device`, `cores`, `memory_gb`
         and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`, `damaged`),
-        `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with advice.
+        `engine`, `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with advice.
     """
     problems, store = list[str](), store or RunStore()
     needed = importlib.metadata.requires("sentiscope") or []
@@ -70,6 +70,11 @@ def doctor(store: Store = None) -> dict[str, Any]:
         at_once, threads = queue.get_limit(), queue.count_threads()
     except ConfigError as error:
         problems.append(f"{error}; mend it or unset it")
+    try:
+        engine = engines.find_engine() or engines.LOCAL
+    except InputError as error:
+        engine = "none"
+        problems.append(str(error))
     device = _detect_device(problems) if versions["torch"] else "none"
     return {
         "sentiscope": core.__version__,
@@ -88,6 +93,7 @@ def doctor(store: Store = None) -> dict[str, Any]:
             "starters": sum(store.is_starter(record.run) for record in records),
             "damaged": len(damaged),
         },
+        "engine": engine,
         "at_once": at_once,
         "threads": threads,
         "hub": _read_version("huggingface-hub") is not None,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NAMED = 10  # most row numbers in a note
 
 
-def predict(
+def predict(  # noqa: PLR0913 - each is an option that a person types by name
     run: RunName,
     texts: Annotated[Sequence[str], CliArgument(metavar="TEXT…")] = (),
     *,
@@ -45,6 +45,8 @@ def predict(
     settings: Settings = None,
     edit: Edit = "",
     passage: Passage = 0,
+    shards: Annotated[int, CliArgument(metavar="N", least=0)] = 0,
+    only: Annotated[int, CliArgument(metavar="K", least=0)] = 0,
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
@@ -53,25 +55,30 @@ def predict(
     Args:
         texts: Texts to classify.
         file: A text per line (.txt), or a table: CSV, TSV, JSON Lines, XLSX, Parquet.
-        to: Write the file with the predictions joined: .csv, .jsonl or .parquet.
+        to: Write the file with the predictions joined: .csv, .jsonl or .parquet; with --shards a folder of files.
+        shards: Predict the file in N parts, jobs of SENTISCOPE_ENGINE; the same command redoes what was lost.
+        only: Predict part K of --shards, in this process.
 
     Returns:
         `run`, `task`, `edit`, for a file also `text` (its column), `notes` (on a guessed encoding) and
-        `predictions`; with `to`, `rows` and `to` instead, so memory does not grow with the file. A prediction has `row`
-        (from 0), `text`, `label` (with several labels per text: `labels` above 0.5, and `labels_tuned` above the
-        thresholds chosen on validation) and `probabilities`; `unknown`, the share of unknown words (None for byte
-        pairs); `read`, the number of tokens that are read, and `cut`, of those left out at the end; with `passage` also
-        `passages`, a prediction each. For a run that tags words: `words`, `tags`, `probabilities` (of each tag; None
-        for an unread word) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file,
-        and `cut` the number of truncated texts.
+        `predictions`; with `to`, `rows` and `to` instead (and `files` of shards), so memory does not grow with the
+        file. A prediction has `row` (from 0), `text`, `label` (with several labels per text: `labels` above 0.5, and
+        `labels_tuned` above the thresholds chosen on validation) and `probabilities`; `unknown`, the share of unknown
+        words (None for byte pairs); `read`, the number of tokens that are read, and `cut`, of those left out at the
+        end; with `passage` also `passages`, a prediction each. For a run that tags words: `words`, `tags`,
+        `probabilities` (of each tag; None for an unread word) and `spans` (`type`, `text`, `first` and `last` word from
+        0); `to` is then a `.conll` file, and `cut` the number of truncated texts.
     """
     store, passage = store or RunStore(), check_passage(passage)
     file, to = (None if each is None else Path(each) for each in (file, to))
     if store.read(run).task == "tokens":
-        of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
+        of_texts = {"--edit": edit, "--set": settings, "--passage": passage, "--shards": shards or only}
         return runs.word_tagging.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
+    if shards or only:
+        asked = {"run": run, "--data": file, "--to": to, "--shards": shards, "--passage": passage, "--edit": edit}
+        return runs.prediction_shards.predict_shards({**asked, "--set": settings or {}}, only, on_progress, store)
     if pair is not None and len(texts) != 1:
         raise InputError("--pair is the second text of a single text; for a file, name its column with data.pair")
     if passage:

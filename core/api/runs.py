@@ -25,7 +25,7 @@ from core.runs.configuration import add_start_settings, configure, write_train_c
 from core.runs.efficiency import measure_costs, read_efficiency
 from core.runs.predictions import choose_split
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN
-from core.runs.store import RunStore
+from core.runs.store import RunStore, describe_place
 from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
 from core.training.history import read_history
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def runs_list(store: Store = None) -> dict[str, Any]:
-    """List all runs, newest first, including damaged ones and those that come with Sentiscope (`starter`)."""
+    """List all runs, newest first, also damaged ones and starters; `place`: job or other machine of a live one."""
     store = store or RunStore()
     return {
         "runs": [
@@ -46,6 +46,7 @@ def runs_list(store: Store = None) -> dict[str, Any]:
                 "task": record.task,
                 "status": record.status,
                 "reason": record.reason,
+                "place": describe_place(record.process) if record.status in ("queued", "running") else "",
                 "created": record.created,
                 "starter": store.is_starter(record.run),
                 "metrics": record.results.get("metrics", {}),
@@ -67,7 +68,8 @@ def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         first = {"run": row["run"], "model": row["described"], "data": row["data"], "status": row["status"]}
         numbers = {f"test {name}": test.get(key) for name, key in SCORES.items()}
         numbers |= {"test span F1": test.get("span_f1")} if tagged else {}
-        rows.append({**first, **numbers, "reason": row["reason"]})
+        place = {"place": row["place"]} if any(each["place"] for each in result["runs"]) else {}
+        rows.append({**first, **place, **numbers, "reason": row["reason"]})
     return rows
 
 
@@ -166,7 +168,8 @@ def print_runs_list(result: dict[str, Any]) -> None:
         row["reason"] = shorten_text(row["reason"], SHOWN)
     reason = ("reason",) if any(row["reason"] for row in rows) else ()
     spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
-    columns = ("run", "model", "data", "status", *(f"test {name}" for name in SCORES), *spans, *reason)
+    place = ("place",) if rows and "place" in rows[0] else ()
+    columns = ("run", "model", "data", "status", *place, *(f"test {name}" for name in SCORES), *spans, *reason)
     tabulate(rows, columns, whole="run")  # other commands need the full name
 
 

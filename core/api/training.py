@@ -16,10 +16,12 @@ from core.papers.reported_results import find_counterpart
 from core.recipes import NAMES
 from core.runs.configuration import START, configure_with_recipe, find_teacher
 from core.runs.cost_estimate import LENGTHS, count_uncut_rows, describe_shortcuts, estimate_cost
+from core.runs.engines import find_engine
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-from core.runs.training_jobs import execute
+from core.runs.training_jobs import execute, follow
+from core.runs.training_jobs import start as start_run
 
 SCORES = {
     "single": {
@@ -105,6 +107,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     chosen = {**LENGTHS.get(length, {}), **(settings or {}), **given}
     config, used = configure_with_recipe(data, model, chosen, recipe, store=store)
     check_room(store.folder)
+    find_engine()  # raises for one that is missing
     find_teacher(config, store)
     takes = estimate_cost(config, store.list())
     record = store.create(config, model, name, exactly=True, recipe=used)
@@ -154,7 +157,10 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
     """Resume a queued, failed or cancelled run from its last checkpoint; the result is that of an uninterrupted run."""
-    return summarize_run(execute(store or RunStore(), run, on_event=on_event))
+    store = store or RunStore()
+    if find_engine():
+        return summarize_run(follow(store, start_run(store, run).run, on_event))
+    return summarize_run(execute(store, run, on_event=on_event))
 
 
 def summarize_run(record: RunRecord) -> dict[str, Any]:

@@ -10,7 +10,6 @@ failure; <stem>.log: the output of that process.
 """
 
 import contextlib
-import dataclasses
 import json
 import logging
 import math
@@ -31,7 +30,7 @@ from core import json_store
 from core.atomic import convert_os_errors, make_folder, write_text
 from core.cache import get_cache_folder
 from core.exceptions import RunDamaged, SentiscopeError, try_call
-from core.runs import queue
+from core.runs import engines, queue
 from core.runs.record import Process
 from core.runs.store import RunStore, describe_process, get_own_process, is_alive, is_starter
 
@@ -121,13 +120,17 @@ def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str, 
     if read_job(files).status == "running":
         return
     queue.check_room(store.folder, lane)
+    engine = engines.find_engine() if lane == queue.SHORT else ""  # what submits trainings is a process here
     with convert_os_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
-        with files.get_path("log").open("ab") as log:
-            name = f"{kind}-{files.stem}"
-            waiting = queue.wrap_command(command, store.folder, name, str(time.time_ns()), lane)
-            process = spawn_process(store, waiting, log, OMP_NUM_THREADS="1")
-    write_progress(files, describe_process(process.pid), time.time(), "waiting for its turn", None)
+        if engine:
+            who = engines.submit(engine, command, store.folder, files.get_path("log"), OMP_NUM_THREADS="1")
+        else:
+            with files.get_path("log").open("ab") as log:
+                name = f"{kind}-{files.stem}"
+                waiting = queue.wrap_command(command, store.folder, name, str(time.time_ns()), lane)
+                who = describe_process(spawn_process(store, waiting, log, OMP_NUM_THREADS="1").pid)
+    write_progress(files, who, time.time(), "waiting for its turn", None)
 
 
 def read_job(files: Files) -> Job:
@@ -137,13 +140,14 @@ def read_job(files: Files) -> Job:
     if told is None:
         return Job("done" if there else "none")
     if is_alive(told.process):
-        return Job("running", told.what, told.share, max(0.0, time.time() - told.began))
+        place = f" · {told.process.title}" if told.process and told.process.job else ""
+        return Job("running", told.what + place, told.share, max(0.0, time.time() - told.began))
     if there:
         return Job("done")
     if told.process is None:
         return Job("failed", told.what)
     log = files.get_path("log")
-    return Job("failed", f"its process (number {told.process.pid}) ended while {told.what}; {log} may say why")
+    return Job("failed", f"its process ({told.process.title}) ended while {told.what}; {log} may say why")
 
 
 def cancel(files: Files) -> None:
@@ -151,7 +155,9 @@ def cancel(files: Files) -> None:
     told = _read_progress(files)
     who = told.process if told else None
     with contextlib.suppress(psutil.NoSuchProcess):
-        if who and who.host == get_own_process().host and is_alive(who):
+        if who and who.job:
+            engines.stop(who)
+        elif who and who.host == get_own_process().host and is_alive(who):
             process = psutil.Process(who.pid)
             process.terminate()
             with contextlib.suppress(psutil.TimeoutExpired):
@@ -167,7 +173,7 @@ def forget(files: Files) -> None:
 
 def write_progress(files: Files, who: Process | None, began: float, what: str, share: float | None) -> None:
     """Write the progress file of a background job; if `who` is None, the job failed for the reason `what`."""
-    tree = {"process": dataclasses.asdict(who) if who else None, "began": began, "what": what, "share": share}
+    tree = {"process": who.to_tree() if who else None, "began": began, "what": what, "share": share}
     write_text(files.get_path("progress.json"), json.dumps(tree) + "\n")
 
 
@@ -234,13 +240,29 @@ class Analysis(Files, ABC, Generic[Found]):
         write_text(self.get_path("json"), tree)
 
     def compute(self, on_progress: Tell | None = None) -> Found:
-        """Compute the analysis in this process and store the result; with a model in memory, only compute it."""
+        """Compute and store the analysis, here or as a job of the engine; with a model in memory, only compute it."""
         if self.store.held:
             return self.find(on_progress or (lambda what, share: None))
+        if engines.find_engine():
+            return self._follow(on_progress or (lambda what, share: None))
         with publish_progress(self, on_progress) as tell:
             began = time.monotonic()
             found = self.find(tell)
             self.write(found, time.monotonic() - began)
+        return found
+
+    def _follow(self, tell: Tell) -> Found:
+        """Compute the analysis as a job of the chosen engine; SentiscopeError: it failed. Ctrl-C cancels it."""
+        self.start()
+        try:
+            while (job := read_job(self)).status == "running":
+                tell(job.what, job.share)
+                time.sleep(TELL_SECONDS)
+        except KeyboardInterrupt:
+            cancel(self)
+            raise
+        if (found := self.read()) is None:
+            raise SentiscopeError(job.what)
         return found
 
     def compute_anyway(self, on_progress: Tell | None = None) -> Found:

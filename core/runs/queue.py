@@ -27,6 +27,7 @@ SLOWEST_SECONDS = 2.0  # polling interval at the end of the queue: hundreds of w
 START_SECONDS = 10.0  # how long a new process waits until its parent has written the record
 FOLDER = ".queue"
 TRAINING, SHORT = "", "short-"  # kinds of work with separate tickets and slots: maps do not wait for trainings
+JOB = "SENTISCOPE_JOB"  # environment variable of a job of another engine (`core.runs.engines`): no slot, its own cores
 HELD = "SENTISCOPE_HELD"  # environment variable: numbers of locked file handles that are inherited over exec
 
 
@@ -47,7 +48,7 @@ def get_limit() -> int:
 
 def count_threads() -> int:
     """Return the CPU threads for one training run, an equal share of the cores among runs that may train at once."""
-    return max(1, count_cores() // get_limit())
+    return limits.CPUS() if JOB in os.environ else max(1, count_cores() // get_limit())
 
 
 @contextlib.contextmanager
@@ -66,7 +67,15 @@ def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
 def wait_for_slot(
     runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
 ) -> Iterator[int]:
-    """Wait, oldest first, until a job may start; yield its slot's file handle. Cancelled if `stopped()` is true."""
+    """Wait, oldest first, until a job may start; yield its slot's file handle. Cancelled if `stopped()` is true.
+
+    A job of another engine has waited there: it starts at once, without a slot (-1).
+    """
+    if JOB in os.environ:
+        if stopped():
+            raise Cancelled("cancelled before it began")
+        yield -1
+        return
     folder = runs / FOLDER
     make_folder(folder)
     ticket = _get_ticket(folder, run, created, kind)

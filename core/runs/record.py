@@ -57,6 +57,17 @@ class Process:
     started: Seconds  # psutil's create_time of that process; on Linux it changes when the machine's clock is set
     host: str
     ticks: Count = 0  # clock ticks from the start of the machine to that of the process; 0: unknown
+    job: str = ""  # engine and ID of the job, `ray:ID` (`core.runs.engines`); empty: a process of the machine's queue
+
+    @property
+    def title(self) -> str:
+        """Return the number of a process, or its job and machine, such as `ray job ID on node-3`."""
+        job = self.job.replace(":", " job ", 1)
+        return " on ".join(filter(None, (job, self.host))) if job else f"number {self.pid}"
+
+    def to_tree(self) -> dict[str, Any]:
+        """Return the process as plain data, without the job if there is none."""
+        return {name: value for name, value in vars(self).items() if name != "job" or value}
 
 
 class Position(TypedDict, total=False):

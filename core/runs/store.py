@@ -33,6 +33,7 @@ from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import hash_value
 from core.formatting import shorten_text
 from core.recipes import NO_RECIPE, AppliedRecipe
+from core.runs import engines
 from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, STEPS, Process, RunRecord, update_intervals
 
 STARTER = "starter-"
@@ -224,6 +225,7 @@ class RunStore:
         tree["reason"] = shorten_text(record.reason, LONGEST)
         tree["data_notes"] = [shorten_text(note, LONGEST) for note in record.data_notes]
         newer = tree.pop("newer")
+        tree["process"] = record.process and record.process.to_tree()
         tree = json_store.merge_unknown({"schema": SCHEMA, **tree}, newer)
         try:
             json_store.refuse_unsafe(tree, LONGEST)
@@ -264,7 +266,7 @@ class RunStore:
 
 def get_own_process() -> Process:
     """Return the calling process, in the form that run records store."""
-    return describe_process(os.getpid())
+    return dataclasses.replace(describe_process(os.getpid()), job=engines.get_own_job())
 
 
 def describe_process(pid: int) -> Process:
@@ -287,11 +289,11 @@ def get_machine_id() -> str:
 
 
 def is_alive(process: Process | None) -> bool:
-    """Return whether a recorded process still runs: not if it is a zombie, and always if it is on another machine."""
+    """Return whether a process still runs: not if it is a zombie; on another machine its engine knows, or yes."""
     if process is None:
         return False
     if process.host != socket.gethostname():
-        return True
+        return not process.job or engines.is_alive(process)
     try:
         found = psutil.Process(process.pid)
         ticks = process.ticks and _count_ticks(process.pid)
@@ -301,6 +303,13 @@ def is_alive(process: Process | None) -> bool:
         return False
     except psutil.AccessDenied:
         return True
+
+
+def describe_place(process: Process | None) -> str:
+    """Return the job and machine of a process, such as `slurm job 12 on node-3`; empty for this machine's own queue."""
+    if process is None or process.job:
+        return process.title if process else ""
+    return "" if process.host == socket.gethostname() else f"on {process.host}"
 
 
 def explain_resume(run: str) -> str:
@@ -316,7 +325,7 @@ def _read_checked(path: Path | str) -> RunRecord:
     record = _read_cached(path)
     if record.status != "running":
         return record
-    number = f" (number {record.process.pid})" if record.process else ""
+    number = f" ({record.process.title})" if record.process else ""
     reason = f"its process{number} ended before it was done; {explain_resume(record.run)}"
     return dataclasses.replace(record, status="failed", reason=reason)
 
@@ -334,8 +343,7 @@ class _CachedRecord:
         return len(self.found) if isinstance(self.found, str) else self.version[1]
 
 
-_KEPT = 4096  # records in the cache of a process, at most
-_KEPT_BYTES = 64 * 1024**2  # bytes of their files, at most: a preset's record has 20 kB, a crafted one `LARGEST`
+_KEPT_BYTES = 192 * 1024**2  # of the files of cached records, at most: of 10,000 runs; they take twice the memory
 
 
 class _Memory:
@@ -351,13 +359,13 @@ class _Memory:
             return self._records.get(file)
 
     def keep(self, file: str, read: _CachedRecord) -> None:
-        """Cache the record of a run file, and drop the oldest records beyond the limits."""
+        """Cache the record of a run file, and drop the oldest records beyond the limit."""
         with self._lock:
             if before := self._records.pop(file, None):
                 self._bytes -= before.size
             self._records[file] = read
             self._bytes += read.size
-            while len(self._records) > 1 and (len(self._records) > _KEPT or self._bytes > _KEPT_BYTES):
+            while len(self._records) > 1 and self._bytes > _KEPT_BYTES:
                 self._bytes -= self._records.popitem(last=False)[1].size
 
 

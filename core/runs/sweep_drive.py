@@ -7,6 +7,7 @@ system frees when the driver dies; the runs continue, and the next driver finds 
 import contextlib
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +15,14 @@ from typing import Any
 from core import limits
 from core.atomic import convert_os_errors
 from core.exceptions import InputError, RunDamaged, try_call
-from core.runs import background_jobs, cost_estimate, queue, sweep, training_jobs
+from core.runs import background_jobs, cost_estimate, engines, queue, sweep, training_jobs
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, name_sweep
 from core.runs.sweep import STATES, Member, Plan, State
 
 POLL_SECONDS = 1.0
 LOOK_SECONDS = 1.0  # waiting time for the lock, which `is_driven` of another process holds for a moment
+LOST_STARTS = 3  # how often a run is started at most while Slurm or Ray loses its machines
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 
 Tell = Callable[[dict[str, Any]], None]
@@ -72,7 +74,10 @@ def compute_progress(
     failed = tuple((record.run, record.reason) for record in found if sweep.get_state(record) == "failed")
     seconds, unknown = _estimate_left(runs, records, [*found, *measured])
     counts = {each: states.count(each) for each in STATES}
-    return SweepState(plan.name, counts, training, seconds / queue.get_limit(), unknown, failed)
+    # Slurm and Ray decide how many train: take as many as do now.
+    elsewhere = any(record.is_live and record.process and record.process.job for record in found)
+    at_once = max(1, len(training)) if elsewhere else queue.get_limit()
+    return SweepState(plan.name, counts, training, seconds / at_once, unknown, failed)
 
 
 def _compute_share(record: RunRecord) -> float:
@@ -139,7 +144,8 @@ class _Driver:
         self.store, self.plan, self.tell = store, plan, tell
         self.runs = sweep.list_members(plan)
         self.measured = _list_finished(store)
-        self.begun: set[str] = set()
+        self.begun = Counter[str]()
+        self.most = limits.WAITING() - 1 if engines.find_engine() else queue.get_limit()
         self.known: dict[str, RunRecord] = {}
         self.last: dict[str, Any] = {}
 
@@ -167,25 +173,32 @@ class _Driver:
         return records
 
     def _list_waiting(self, records: Sequence[RunRecord | None]) -> list[tuple[Member, RunRecord | None]]:
-        left = [pair for pair in zip(self.runs, records, strict=True) if pair[0].run not in self.begun]
+        pairs = zip(self.runs, records, strict=True)
+        left = [pair for pair in pairs if self.begun[pair[0].run] < (LOST_STARTS if _is_lost(pair[1]) else 1)]
         left = [pair for pair in left if sweep.get_state(pair[1]) in ("waiting", "failed", "cancelled")]
         return sorted(left, key=lambda pair: pair[1] is not None)
 
     def _start_next(self, records: Sequence[RunRecord | None]) -> bool:
         """Start the next waiting run of the sweep if there is room, and keep one more run ready in the queue."""
         waiting = self._list_waiting(records)
-        if not waiting or len(_list_alive(records)) > queue.get_limit():
+        if not waiting or len(_list_alive(records)) > self.most:
             return False
         if try_call(InputError, "full", queue.check_room, self.store.folder):
             return False
         member, record = waiting[0]
-        self.begun.add(member.run)
+        self.begun[member.run] += 1
         if record is None:
             about = member.config, member.cell.model, member.run
             self.store.create(*about, parent=self.plan.name, recipe=member.recipe)
         with contextlib.suppress(InputError, RunDamaged):  # another process has just started it, or it is damaged
             training_jobs.start(self.store, member.run)
         return True
+
+
+def _is_lost(record: RunRecord | None) -> bool:
+    """Return whether Slurm or Ray lost the run: its process could not record an end."""
+    process = record.process if record and sweep.get_state(record) in ("waiting", "failed") else None
+    return process is not None and bool(process.job)
 
 
 def _list_alive(records: Sequence[RunRecord | None]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,6 @@ def predict_file(
     """Predict every row of a file with a run; return a list, or write the predictions to the file `to`."""
     from core.runs.load import load_run
 
-    reading, lines = _parse_reading(settings), file.suffix.lower() in (".txt", "") and not settings
     if to is not None:
         to = to.expanduser()
         data.cells.check_target(to)
@@ -85,22 +85,13 @@ def predict_file(
             raise InputError(f"--to {to}: this is the file that is read; choose another name")
     store.get_path(run)
     tell("reading", None)
-    wanted = reading.pop("pair")
-    if lines and store.read(run).pairs:
-        raise InputError(f"run '{run}' reads two texts: give a table with a column for each, not a text per line")
-    with sandbox.read_rows(file, reading, lines=lines) as rows:
-        if not rows.rows:
-            raise InputError(f"nothing to predict: {file.name} holds no text")
+    with open_rows(store.read(run), file, settings) as rows:
         loaded = load_run(store, run)
         loaded = loaded.edit_all(edit) if edit else loaded
-        if loaded.record.pairs:
-            asked = reading["text"] and rows.text
-            first, second = data.columns.find_text_pair(rows.schema.names, asked, wanted, file=file.name)
-            rows = rows.as_pairs(first or rows.text, second, file.name)
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": edit, "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
         if to is not None:
-            _write_predictions(loaded, rows, to, passage, tell)
+            write_predictions(loaded, rows, to, passage, tell)
             return {**known, "rows": rows.rows, "to": str(to)}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
@@ -111,6 +102,25 @@ def predict_file(
                 found += list_predictions(loaded, texts, loaded.predict(texts), len(found))
             tell("predicting", len(found) / rows.rows)
         return {**known, "predictions": found}
+
+
+@contextlib.contextmanager
+def open_rows(record: RunRecord, file: Path, settings: Mapping[str, Any]) -> Iterator[ReadRows]:
+    """Read the rows of a file that a run is to predict, for a run on pairs with both texts; InputError: no rows."""
+    reading, lines = _parse_reading(settings), file.suffix.lower() in (".txt", "") and not settings
+    wanted = reading.pop("pair")
+    if lines and record.pairs:
+        raise InputError(
+            f"run '{record.run}' reads two texts: give a table with a column for each, not a text per line"
+        )
+    with sandbox.read_rows(file, reading, lines=lines) as rows:
+        if not rows.rows:
+            raise InputError(f"nothing to predict: {file.name} holds no text")
+        if record.pairs:
+            asked = reading["text"] and rows.text
+            first, second = data.columns.find_text_pair(rows.schema.names, asked, wanted, file=file.name)
+            rows = rows.as_pairs(first or rows.text, second, file.name)
+        yield rows
 
 
 def _parse_reading(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -163,7 +173,8 @@ def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[t
     return [(sum(read for read, _ in own), sum(cut for _, cut in own)) for own in counts]
 
 
-def _write_predictions(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell) -> None:
+def write_predictions(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell) -> None:
+    """Predict rows batch by batch and write them with the predictions to a file, which appears complete."""
     own = list(rows.schema)
     answers = _build_columns(loaded, [], passage)
     names = data.columns.make_unique([*rows.schema.names, *answers])[len(own) :]

@@ -20,14 +20,17 @@ from core.config import RunConfig
 from core.data.uploads import FILES
 from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
 from core.recipes import NO_RECIPE, AppliedRecipe
-from core.runs import background_jobs, queue, sweep
+from core.runs import background_jobs, engines, queue, sweep
 from core.runs.configuration import find_teacher
 from core.runs.cost_estimate import estimate_cost
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RECORD, RunRecord
 from core.runs.store import RunStore, describe_process, explain_resume, get_own_process, is_alive
+from core.training.history import read_history
 
 STUCK_SECONDS = 60.0  # time after which a process that ignores a request to stop may be killed
 DYING_SECONDS = 5.0  # waiting time for a run's lock, which a killed process may hold for a moment
+POLL_SECONDS = 1.0
+STOPPING_SECONDS = 30.0  # the same for a job of Slurm or Ray
 
 
 def submit(
@@ -35,6 +38,7 @@ def submit(
 ) -> RunRecord:
     """Create a run and start its process, which waits for a slot; InputError, and nothing created: it cannot run."""
     queue.check_room(store.folder)
+    engines.find_engine()
     find_teacher(config, store)
     estimate_cost(config, store.list())
     return start(store, store.create(config, preset, name, recipe=recipe).run)
@@ -47,6 +51,7 @@ def start(store: RunStore, run: str) -> RunRecord:
     store.guard.check_change(run, record.parent)
     if record.foreign_reason:
         raise InputError(record.foreign_reason)
+    engine = engines.find_engine()
     # The new process waits for this lock, so that its ID is in the record before it writes the record itself.
     with queue.lock_run(folder, DYING_SECONDS):
         record = store.read(run)
@@ -56,6 +61,9 @@ def start(store: RunStore, run: str) -> RunRecord:
             (folder / CANCEL).unlink(missing_ok=True)
             if not (folder / CHECKPOINT).is_dir():  # training starts again, without its old history
                 (folder / HISTORY).unlink(missing_ok=True)
+            if engine:
+                who = engines.submit(engine, build_command(run), store.folder, folder / LOG)
+                return store.update(run, status="queued", reason="", process=who)
             place = queue.reserve_ticket(store.folder, run, record.created)
             with (folder / LOG).open("ab") as log, place as handles:
                 waiting = (build_command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL)
@@ -81,21 +89,27 @@ def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False
     with convert_os_errors(path):
         if not path.is_file() or path.read_text() != words:  # a repeated request keeps its time
             path.write_text(words)
-    return _end_process(store, record) if stuck else record
+    # A job that waits in Slurm or Ray would notice the request only when it begins.
+    waits = record.status == "queued" and record.process is not None and bool(record.process.job)
+    return _end_process(store, record) if stuck or waits else record
 
 
 def is_stuck(store: RunStore, record: RunRecord) -> bool:
-    """Return whether a run's process on this machine has ignored a request to stop for too long."""
+    """Return whether a run's process, which can be ended from here, has ignored a request to stop for too long."""
     with contextlib.suppress(OSError):
         asked = (store.get_path(record.run) / CANCEL).stat().st_mtime
-        here = record.process is not None and record.process.host == get_own_process().host
-        return here and time.time() - asked > STUCK_SECONDS
+        who = record.process
+        within_reach = who is not None and (bool(who.job) or who.host == get_own_process().host)
+        return within_reach and time.time() - asked > STUCK_SECONDS
     return False
 
 
 def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
-    """End the process of a run that ignores a request to stop, and record the run as cancelled."""
-    if record.process is not None and is_alive(record.process):
+    """End the process of a run that ignores a request to stop or waits elsewhere, and record the run as cancelled."""
+    job = record.process.job if record.process is not None else ""
+    if record.process is not None and job:
+        engines.stop(record.process)
+    elif record.process is not None and is_alive(record.process):
         try:
             psutil.Process(record.process.pid).kill()
         except psutil.NoSuchProcess:
@@ -104,10 +118,11 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
             whose = f"its process {record.process.pid} is another user's: ask them to end it"
             raise InputError(f"run '{record.run}' does not stop, and {whose}") from None
     folder = store.get_path(record.run)
-    with queue.lock_run(folder, DYING_SECONDS):
-        if store.read(record.run).status == "done":
+    with queue.lock_run(folder, STOPPING_SECONDS if job else DYING_SECONDS):
+        if store.read(record.run).status in ("done", "cancelled" if job else "done"):
             return store.read(record.run)
-        reason = f"cancelled; it did not answer and was ended; {clear_stop_request(folder, record.run)}"
+        ended = "" if record.status == "queued" and job else "it did not answer and was ended; "
+        reason = f"cancelled; {ended}{clear_stop_request(folder, record.run)}"
         return store.update(record.run, status="cancelled", reason=reason, process=None)
 
 
@@ -213,6 +228,28 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
             return store.update(run, status="cancelled", reason=reason, process=None)
         except Exception as error:
             raise _record_failure(store, run, error) from error
+
+
+def follow(store: RunStore, run: str, on_event: OnEvent | None = None) -> RunRecord:
+    """Wait for the end of a run that another process trains; Ctrl-C cancels it. SentiscopeError: it failed."""
+    tell, history = on_event or (lambda event: None), store.get_path(run) / HISTORY
+    told, asked, seen = "", False, len(read_history(history).rows)
+    with handle_stop_signals() as signalled:
+        while True:
+            record, rows = store.read(run), read_history(history).rows
+            if record.is_live and record.status != told:
+                tell({"kind": (told := record.status), "run": run})
+            for row in rows[seen:]:
+                tell(row)
+            if not record.is_live:
+                break
+            seen = len(rows)
+            if signalled.is_set() and not asked:
+                asked = bool(cancel(store, run))
+            time.sleep(POLL_SECONDS)
+    if record.status == "failed":
+        raise SentiscopeError(record.reason)
+    return record
 
 
 def clear_stop_request(folder: Path, run: str) -> str:

@@ -11,7 +11,7 @@ from core.formatting import count
 from core.runs import training_jobs
 from core.runs.classroom import NOBODY, Classroom
 from core.runs.record import RunRecord
-from core.runs.store import name_sweep
+from core.runs.store import describe_place, name_sweep
 from dashboard import state
 from dashboard.classroom import find_classroom
 from dashboard.data import data
@@ -82,7 +82,7 @@ def _show_job(room: Classroom, record: RunRecord, owners: Mapping[str, str], tea
     known = {run, name_sweep(record.parent)} & owners.keys()
     who = next((owners[each] or NOBODY for each in known), "not from a page")
     with st.container(key=f"job-{run}", horizontal=True, vertical_alignment="center", gap="small"):
-        show_selection(label, f"{record.status} · {who}")
+        show_selection(label, " · ".join(filter(None, (record.status, describe_place(record.process), who))))
         if teacher:
             st.button(f"Stop *{label}*", key=f"stop-{run}", type="tertiary", on_click=_stop_job, args=(run,))
 

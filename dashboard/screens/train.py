@@ -12,6 +12,7 @@ from core.formatting import count, format_duration, format_plus_minus, number
 from core.runs import training_jobs
 from core.runs.cost_estimate import count_rows, count_uncut_rows
 from core.runs.record import RunRecord
+from core.runs.store import describe_place
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.results import read_headline
@@ -55,7 +56,8 @@ def _show_run(record: RunRecord) -> None:
         show_damaged(record)
         _offer_form()
     elif record.is_live:
-        messages.show_header("Train", WATCH, list_facts(record))
+        place = describe_place(record.process)
+        messages.show_header("Train", WATCH, list_facts(record, *[("", place)] * bool(place)))
         st.fragment(_show_live, run_every=POLL_SECONDS)(record.run)
     else:
         took = f" after {format_duration(record.seconds)}" if record.seconds else ""
@@ -159,7 +161,9 @@ def _show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
         place = training_jobs.get_queue_position(records, record.run)
         with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
             label, run = data.label_run(record.run), record.run  # the name is for screen readers
-            messages.show_selection(label, f"number {place} in the queue" if place else "running")
+            where = describe_place(record.process)
+            state_now = "running" if not place else "waiting" if where else f"number {place} in the queue"
+            messages.show_selection(label, " · ".join(filter(None, (state_now, where))))
             st.button(f"Watch *{label}*", on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}")
             asked = (state.CANCELLING, run)
             st.button(f"Cancel *{label}*", on_click=state.set_value, args=asked, type="tertiary", key=f"cancel-{run}")
@@ -173,6 +177,8 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
         return "Stopping", "after the current step", 0.0
     if record.status == "queued":
         records = data.list_runs()
+        if describe_place(record.process):
+            return "Waiting for a free place", "you may close this tab", 0.0
         place = training_jobs.get_queue_position(records, record.run)
         if place == 1 and all(other.status != "running" for other in records):
             return "Starting", "the training process is starting · you may close this tab", 0.0

@@ -1,6 +1,7 @@
 """Server processes behind one port: browsers stay on theirs, bytes pass unchanged, and dead processes are replaced."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -179,6 +180,27 @@ def test_dead_process_is_replaced_and_all_end_with_the_command(tmp_path):
         until(lambda: not any(each.is_running() for each in family))
     finally:
         parent.kill()
+
+
+@pytest.mark.slow
+def test_hung_process_is_killed(monkeypatch):
+    monkeypatch.setattr(workers, "PROBED", 0.05)
+    monkeypatch.setattr(workers, "HUNG", 0.5)
+
+    async def watch(answers: bool) -> int | None:
+        worker = Worker(0, socket.create_server(("127.0.0.1", 0)))
+        if answers:
+            await asyncio.start_server(lambda *streams: _answer(0, *streams), sock=worker.listener)
+        process = await asyncio.create_subprocess_exec("sleep", "60")
+        asyncio.create_task(worker._kill_hung(process))  # noqa: RUF006
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), 10 if not answers else 2)
+        status = process.returncode
+        if status is None:
+            process.kill()
+        return status
+
+    assert asyncio.run(watch(answers=True)) is None and asyncio.run(watch(answers=False)) == -signal.SIGKILL
 
 
 @pytest.mark.slow

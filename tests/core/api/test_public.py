@@ -74,7 +74,7 @@ OPTIONS = {
     "efficiency": "--models --length --batch --lengths",
     "lexicons": "--lexicon",
     "theory": "--again",
-    "reading": "--read-as",
+    "reading": "--read-as --shards",
     "the server": "--address --host --port --browser --workers --classroom --read-only",
 }
 """By topic."""
