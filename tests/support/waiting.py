@@ -15,12 +15,13 @@ from core.runs.record import CANCEL, Process
 from core.runs.store import RunStore, get_own_process
 
 
-def until(condition: Callable[[], object]) -> None:
-    """Wait until a condition is true, at most two minutes."""
-    deadline = time.monotonic() + 120
-    while not condition():
+def until(condition: Callable[[], object], seconds: float = 120, pause: float = 0.01) -> object:
+    """Wait until a condition is true, at most two minutes if nothing else is said; return what it returned."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(pause)
+    return found
 
 
 def cancel_at(store: RunStore, run: str, step: int) -> Callable[[dict[str, Any]], None]:

@@ -1,13 +1,13 @@
 """Jobs of other engines: Slurm (submitit's local executor stands in for it) and a Ray cluster of this machine."""
 
 import contextlib
+import functools
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import threading
-import time
 import types
 from dataclasses import replace
 from pathlib import Path
@@ -189,15 +189,7 @@ def sweep_tiny(store, table, name, seeds, **options):
     return sweep(name, models=["ndt-01-n2"], data=[str(table)], settings=settings, seeds=seeds, store=store, **options)
 
 
-def compare_sweeps(store, first, second, runs):
-    """Compare the predictions of two sweeps, row by row."""
-    one, other = ({}, {})
-    for found, name in ((one, first), (other, second)):
-        for record in (each for each in store.list() if each.parent == name):
-            found[record.config.training.seed] = runs_predictions(record.run, store=store)
-    assert one.keys() == other.keys() and len(one) == runs
-    for seed, rows in one.items():
-        pd.testing.assert_frame_equal(rows, other[seed], check_exact=True)
+wait_long = functools.partial(until, seconds=1800, pause=0.5)  # the machine may be very busy
 
 
 @pytest.fixture
@@ -208,22 +200,13 @@ def one_core(monkeypatch, tmp_path):
     engines._OPENED.clear()
 
 
-def wait_for(condition, seconds=1800):
-    """Wait on a machine that may be very busy."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-    return found
-
-
 def sweep_and_lose(store, table, lose):
     """Train twelve models in jobs, of which `lose(records)` ends one; their predictions are those of local runs."""
     told, lost = [], []
 
     def lose_job():
-        wait_for(lambda: told and told[-1]["done"] >= 3)
-        lost.append(wait_for(lambda: lose([record for record in store.list() if record.status == "running"])))
+        wait_long(lambda: told and told[-1]["done"] >= 3)
+        lost.append(wait_long(lambda: lose([record for record in store.list() if record.status == "running"])))
 
     thread = threading.Thread(target=lose_job)
     thread.start()
@@ -233,7 +216,13 @@ def sweep_and_lose(store, table, lose):
     for run in (record.run for record in store.list() if record.parent == "there"):
         starts = (store.get_path(run) / "log.txt").read_text().count(f"run {run}\n")
         assert starts == 1 + (run in lost)
-    compare_sweeps(store, "here", "there", 12)
+    of_sweeps = ([record for record in store.list() if record.parent == name] for name in ("here", "there"))
+    local, other = (
+        {one.config.training.seed: runs_predictions(one.run, store=store) for one in runs} for runs in of_sweeps
+    )
+    assert local.keys() == other.keys() and len(local) == 12
+    for seed, rows in local.items():
+        pd.testing.assert_frame_equal(rows, other[seed], check_exact=True)
     return told
 
 
@@ -255,15 +244,15 @@ def test_submitit_trains_cancels_and_resumes_like_this_machine(store, table, one
     config = replace(config, training=replace(config.training, epochs=4_000))
     job = training_jobs.submit(store, config, "ndt-01-n2", "long").process.job
     assert job.startswith("slurm:local-")
-    wait_for(lambda: (store.get_path("long") / CHECKPOINT).is_dir())
+    wait_long(lambda: (store.get_path("long") / CHECKPOINT).is_dir())
     assert store.read("long").process.job == job and is_alive(store.read("long").process)
     training_jobs.cancel(store, "long")
-    wait_for(lambda: store.read("long").status == "cancelled")
+    wait_long(lambda: store.read("long").status == "cancelled")
     step = store.read("long").progress["step"]
     training_jobs.start(store, "long")
-    wait_for(lambda: store.read("long").progress["step"] > step)
+    wait_long(lambda: store.read("long").progress["step"] > step)
     engines.stop(store.read("long").process)
-    wait_for(lambda: store.read("long").status in ("failed", "cancelled"))
+    wait_long(lambda: store.read("long").status in ("failed", "cancelled"))
 
 
 @contextlib.contextmanager
@@ -273,7 +262,7 @@ def start_node(log, *options):
     with log.open("wb") as stream:
         process = subprocess.Popen([*ray, *options], stdout=stream, stderr=stream, start_new_session=True)
     try:
-        wait_for(lambda: b"runtime started" in log.read_bytes())  # two that start at once want the same socket
+        wait_long(lambda: b"runtime started" in log.read_bytes())  # two that start at once want the same socket
         yield process
     finally:
         end_tree(process)

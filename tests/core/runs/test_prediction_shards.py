@@ -65,9 +65,8 @@ def test_what_shards_cannot_do_is_refused(store, tmp_path):
     check_raises(InputError, "row by row", predict, "mine", file=rows, to=tmp_path / "out", shards=2, store=store)
     rows = write_rows(tmp_path / "rows.parquet", 10, 10)
     for given in ({"shards": 0, "only": 1}, {"shards": 2, "only": 3}, {"shards": 5_000}):
-        check_raises(
-            InputError, "--shards .: 1 to|5000: 1 to", predict, "mine", file=rows, to=tmp_path, **given, store=store
-        )
+        given = {"file": rows, "to": tmp_path, "store": store, **given}
+        check_raises(InputError, "--shards .: 1 to|5000: 1 to", predict, "mine", **given)
 
 
 @pytest.mark.slow
@@ -117,13 +116,10 @@ def test_a_million_rows_in_four_shards_with_constant_memory(store, tmp_path, mon
 
 def kill_job(out):
     """Kill the second job of a prediction half-way."""
-    while True:
-        with_progress = background_jobs.Files(out / ".shards", "part-0002-of-0004")
-        told = background_jobs._read_progress(with_progress)
-        if told and (told.share or 0) > 0.4:
-            os.kill(told.process.pid, signal.SIGKILL)
-            return
+    files = background_jobs.Files(out / ".shards", "part-0002-of-0004")
+    while not ((told := background_jobs._read_progress(files)) and (told.share or 0) > 0.4):
         time.sleep(0.1)
+    os.kill(told.process.pid, signal.SIGKILL)
 
 
 def run_measured(command):
@@ -131,11 +127,7 @@ def run_measured(command):
     most, process = 0, subprocess.Popen(command)
     while process.poll() is None:
         for each in psutil.process_iter(["cmdline", "memory_info"]):
-            if (
-                "core.cli" in (each.info["cmdline"] or ())
-                and "predict" in each.info["cmdline"]
-                and each.info["memory_info"]
-            ):
+            if {"core.cli", "predict"} <= set(each.info["cmdline"] or ()) and each.info["memory_info"]:
                 most = max(most, each.info["memory_info"].rss)
         time.sleep(0.1)
     assert process.returncode == 0
