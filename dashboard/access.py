@@ -32,7 +32,6 @@ from dashboard.classroom import find_classroom
 from dashboard.data import data as reader
 from dashboard.figures import datasets
 from dashboard.figures.datasets import DatasetOption, find_option
-from dashboard.figures.display_names import strip_store
 from dashboard.request_guard import OWN
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
 
 def format_name(name: str) -> str:
     """Format the `data.name` setting for a command line; an uploaded file gets its name instead of its server path."""
-    return strip_store(name, get_library_folder())
+    return Path(name).name if Path(name).is_relative_to(get_library_folder()) else name
 
 
 def make_config(chosen: DatasetOption) -> RunConfig:

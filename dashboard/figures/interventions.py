@@ -17,11 +17,9 @@ from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES, FilledTe
 from core.runs.record import RunRecord
 from dashboard.figures import word_attributions
 from dashboard.figures.attention_heads import read_attention
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import Component
+from dashboard.figures.drawing import Component, Panels, escape_text
 from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import get_model_color
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import SYMBOLS, Look
 from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, make_ramps
 

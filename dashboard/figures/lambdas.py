@@ -15,10 +15,8 @@ from core.formatting import count, format_subscript, number, signed
 from core.models.capabilities import list_capabilities
 from core.papers.reported_results import Counterpart, explain_unmatched, find_counterpart
 from core.runs.record import RunRecord
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import DataTable
+from dashboard.figures.drawing import DataTable, Panels, escape_text
 from dashboard.figures.figure import Figure, QuietOption, Source
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, blend_colors
 from dashboard.figures.training_curves import CLICKABLE, LIVE, read_curves
 from dashboard.figures.training_log import Curves, Line, Place

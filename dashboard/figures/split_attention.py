@@ -15,10 +15,9 @@ from core.models.capabilities import list_capabilities
 from core.runs import attention_files
 from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import INSIDE, Panels, escape_text, make_whiskers
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import ColumnSpec, IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import INSIDE, Panels, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 PAGE = "attention"

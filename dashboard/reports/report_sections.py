@@ -27,9 +27,9 @@ from core.runs.configuration import write_train_command
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from dashboard.figures.dataset_summary import CARDINALITY, CLASSES, SPLITS, Balance, format_percent, get_class_shares
-from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Node, make_node, write_node
 from dashboard.figures.model_plan import format_millions
+from dashboard.figures.results import get_data_name
 from dashboard.reports import report_parts
 from dashboard.reports.report_parts import ReportData, Section, write_facts, write_paragraph, write_shape, write_table
 

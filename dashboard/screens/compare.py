@@ -19,11 +19,10 @@ from dashboard.data import data
 from dashboard.figures import compare_sentences, model_comparison
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC
 from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, AgreementMatrix
-from dashboard.figures.display_names import get_data_name
+from dashboard.figures.drawing import find_cell
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.model_comparison import METRIC, MODELS, MOST, PAIR, PAIRS, WHERE
-from dashboard.figures.results import SENTENCE
-from dashboard.figures.subplots import find_cell
+from dashboard.figures.results import SENTENCE, get_data_name
 from dashboard.widgets import messages
 from dashboard.widgets.export import Table, offer_report, show_export_bar
 from dashboard.widgets.figure import (

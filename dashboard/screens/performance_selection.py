@@ -18,12 +18,11 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import thresholding
 from dashboard.figures.decisions import BARS, PHENOMENON, Decision, SplitPredictions
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import escape_text, find_cell
 from dashboard.figures.error_rates import CLASS, SAVED, SavedSlices
 from dashboard.figures.figure import Source
 from dashboard.figures.metrics import CONFIDENCE, PHENOMENA
 from dashboard.figures.results import Stat, list_split_stats
-from dashboard.figures.subplots import find_cell
 from dashboard.figures.thresholding import LABELS
 from dashboard.selection import SelectedTexts
 from dashboard.widgets.export import Tables

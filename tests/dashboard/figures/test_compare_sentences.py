@@ -9,8 +9,8 @@ from core.api import public as sentiscope
 from core.exceptions import InputError, NotAvailable
 from core.runs.projections import LayerFiles, compare_layers
 from core.runs.store import RunStore
+from dashboard.figures.compare_sentences import CKA, describe_similarity
 from dashboard.figures.figure import Source
-from dashboard.figures.layer_similarity import CKA, describe_similarity
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
