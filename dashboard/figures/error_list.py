@@ -115,12 +115,6 @@ def choose_target(record: RunRecord, said: str, missed: str = "", invented: str 
     return find_positive_class(record) if len(record.classes) == 2 else said
 
 
-def _choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
-    record, frame = shown.table.record, shown.table.frame.iloc[list(places)]
-    columns = [frame[name].tolist() for name in ("predicted", *SEVERAL) if name in frame]
-    return [choose_target(record, *each) for each in zip(*columns, strict=True)]
-
-
 def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
     """Return the details of rows, as row key → word attributions and nearest training texts."""
     from core.interpret import attribution  # torch
@@ -131,7 +125,10 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
     texts = [shown.table.texts[each] for each in places]
     words: Sequence[DeletionAttribution | None] = [None] * len(places)
     if loaded is not None:
-        words = attribution.attribute_texts(loaded.make_reader(), texts, _choose_targets(shown, places))
+        frame = shown.table.frame.iloc[places]
+        answers = (frame[name].tolist() for name in ("predicted", *SEVERAL) if name in frame)
+        targets = [choose_target(shown.table.record, *each) for each in zip(*answers, strict=True)]
+        words = attribution.attribute_texts(loaded.make_reader(), texts, targets)
     if not shown.known.whole:
         return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
     space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None

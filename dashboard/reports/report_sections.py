@@ -89,9 +89,8 @@ def write_settings(record: RunRecord) -> Section:
     first = write_paragraph(f"All settings are those of {record.preset}.")
     if own:
         first = write_table("Differences from the preset", ("Setting", "Value", "Preset", "Meaning"), changed)
-    rest = report_parts.fold_markup(
-        f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "Meaning"), every)
-    )
+    table = write_table("All settings", ("Setting", "Value", "Meaning"), every)
+    rest = f"<details><summary>All {count(len(every))}</summary>{table}</details>"
     of = f"settings, {count(len(own))} changed from the preset"
     return Section("settings", "Settings", len(values), of, first + rest)
 
@@ -137,10 +136,7 @@ def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str
         return write_table("Splits", ("Split", "Rows"), rows, ("Rows",)) + write_paragraph(words, "soft")
     card = data.card.build_card(dataset, record.config.text)
     balance = Balance(get_class_shares(card), dataset.task == "multi", dataset.ordered)
-    parts = [
-        write_shape(CLASSES, balance, found, "data-classes"),
-        write_shape(SPLITS, card, found, "data-splits"),
-    ]
+    parts = [write_shape(CLASSES, balance, found, "data-classes"), write_shape(SPLITS, card, found, "data-splits")]
     if any("labels" in split for split in card["splits"].values()):
         parts.append(write_shape(CARDINALITY, card, found, "data-labels"))
     return report_parts.arrange_figures(parts)

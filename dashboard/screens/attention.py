@@ -75,7 +75,10 @@ def show_page() -> None:
         text = describe_baseline(record.config.model.family, "attention")
         show_empty(f"{record.preset} has no attention", text, "Train a model", "train")
         return
-    tables = _show_maps(source) if source.split else _explain_unfinished(record)
+    tables = _show_maps(source) if source.split else {}
+    if not source.split:
+        said = f"The run is {record.status}. Its attention can be measured once it has been evaluated."
+        widgets.show_caption(said)
     for each in show_sections(_list_sections(source, maps=bool(tables))):
         tables |= each
     if tables:
@@ -97,13 +100,11 @@ def _list_sections(source: Source, *, maps: bool) -> dict[str, Callable[[], dict
     if state.get_value(state.ADDRESS, "") == LAMBDA_ADDRESS:
         state.set_initial(state.MORE, [name for name in sections if name in (LAMBDAS, NUMBERS)])
         if not has_lambda(record):
-            _explain_no_lambda(record)
+            first = choose_default_run([one for one in data.list_runs() if has_lambda(one)])
+            text = "Its heads have one map each, so there is nothing to weigh."
+            has = f"{data.label_run(first.run) if first else 'ndt-01-n3'} has λ."
+            show_finding(f"{record.preset} has no λ", f"{text} {has}")
     return sections
-
-
-def _explain_unfinished(record: RunRecord) -> dict[str, Table]:
-    widgets.show_caption(f"The run is {record.status}. Its attention can be measured once it has been evaluated.")
-    return {}
 
 
 def _show_maps(source: Source) -> dict[str, Table]:
@@ -120,16 +121,12 @@ def _show_maps(source: Source) -> dict[str, Table]:
         widgets.show_caption(split_attention.HEADS.resolve_text(split_attention.HEADS.reading, shown))
         widgets.show_how(split_attention.HEADS.name, str(split_attention.HEADS.reading), str(split_attention.HEADS.how))
     with summary:
-        show_summary(*_split_finding(findings.describe_entropy(shown.found)))
+        first, _, rest = findings.describe_entropy(shown.found).partition(". ")
+        show_summary(f"{first}." if rest else first, rest)
     with place:
         shown = widgets.show_bare(source, split_attention.HEADS, on_select=_choose_head, selection_mode="points")
     _show_sentences(source, shown)
     return {**split_attention.HEADS.build_tables(shown)}
-
-
-def _split_finding(sentence: str) -> tuple[str, str]:
-    first, _, rest = sentence.partition(". ")
-    return (f"{first}.", rest) if rest else (first, "")
 
 
 def _choose_head() -> None:
@@ -297,7 +294,10 @@ def _show_lambdas(record: RunRecord) -> dict[str, Table]:
     try:
         shown = COURSE.read_data(source)
     except NotAvailable:
-        show_finding(*_describe_empty(record))
+        if record.is_live:
+            show_finding("No λ has been logged yet", "The first value arrives with the first training step.")
+        else:
+            show_finding("No λ was logged", "The history of this run has none. Train it again to record λ.")
         return {}
     for name, lines in shown.skipped.items():
         show_problem(
@@ -319,13 +319,6 @@ def _show_lambdas(record: RunRecord) -> dict[str, Table]:
     return {**tables, **_show_scalars(record)}
 
 
-def _explain_no_lambda(record: RunRecord) -> None:
-    """Say why a run has no λ, and which run has; for a link to λ."""
-    first = choose_default_run([one for one in data.list_runs() if has_lambda(one)])
-    text = "Its heads have one map each, so there is nothing to weigh."
-    show_finding(f"{record.preset} has no λ", f"{text} {data.label_run(first.run) if first else 'ndt-01-n3'} has λ.")
-
-
 def _show_scalars(record: RunRecord) -> dict[str, Table]:
     lines, table = data.read_learned_scalars(record), read_run_numbers(record)
     if len(table):
@@ -333,12 +326,6 @@ def _show_scalars(record: RunRecord) -> dict[str, Table]:
         widgets.show(NUMBERS_OF, final if lines else read_numbers(record))
     found = {"Learned numbers": table, "Course of numbers": build_history_table(lines)}
     return {name: each for name, each in found.items() if len(each)}
-
-
-def _describe_empty(record: RunRecord) -> tuple[str, str]:
-    if record.is_live:
-        return "No λ has been logged yet", "The first value arrives with the first training step."
-    return "No λ was logged", "The history of this run has none. Train it again to record λ."
 
 
 show_page()

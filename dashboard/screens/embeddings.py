@@ -36,10 +36,7 @@ from dashboard.widgets.selection_bar import show_selected
 from dashboard.widgets.style import get_look
 
 QUESTION = "Which sentences are close, and are classes separate?"
-SELECT = {
-    2: "Click a point, or draw around some, to read them.",
-    3: "Turn it with the mouse. Select sentences in 2-D.",
-}
+SELECT = {2: "Click a point, or draw around some, to read them.", 3: "Turn it with the mouse. Select sentences in 2-D."}
 WORTH = "Silhouette: 1 = separate class, 0 = overlap, below 0 = nearer to another class."
 FEW = 30
 
@@ -109,8 +106,10 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     flat = config.dimensions == 2
     key, options = f"fig-{name}", dict[str, Any]()
     if flat:
-        take = partial(_select_points, source, key, len(points))
-        options = {"on_select": take, "selection_mode": ("points", "box", "lasso")}
+        options["selection_mode"] = ("points", "box", "lasso")
+        options["on_select"] = lambda: selection.choose_rows(
+            source.record, source.split, state.get_point_rows(key, len(points)), "selected on the map", by=key
+        )
     now = selection.get_split_selection(source.record, source.split)
     if state.get_value(state.SELECTOR, "") != key:  # the browser itself marks a selection made on the map
         state.set_value(state.MARKED, () if now is None else tuple(now.places.tolist()))
@@ -148,11 +147,6 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     opened = collect_tables(sections)
     placed_here = (MAP, MAP_COMMON, MAP_NEIGHBORS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
     show_export_bar("map", {**tables, **opened, **widgets.show_others(source, "embeddings", placed_here)})
-
-
-def _select_points(source: Source, key: str, rows: int) -> None:
-    chosen = state.get_point_rows(key, rows)
-    selection.choose_rows(source.record, source.split, chosen, "selected on the map", by=key)
 
 
 def _show_separation(source: Source, shown: SentenceMap) -> Tables:

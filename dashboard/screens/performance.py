@@ -21,6 +21,7 @@ from dashboard.figures.decisions import FEW, Decision
 from dashboard.figures.error_rates import SAVED
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, list_stats
+from dashboard.figures.results import list_split_stats
 from dashboard.figures.threshold_curves import CALIBRATION, COSTS, PR, PROBABILITIES, ROC
 from dashboard.figures.thresholding import LABELS
 from dashboard.figures.token_values import NUMBERS_OF
@@ -30,7 +31,7 @@ from dashboard.widgets.bars import show_stat_line, show_stats
 from dashboard.widgets.export import Tables, offer_report, show_export_bar
 from dashboard.widgets.fields import choose_data, match_labels
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_shift, show_summary
-from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, read_option
+from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, pick_option, read_option
 from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.runs import list_facts, require_run, require_splits
 from dashboard.widgets.selection_bar import mark_cell, show_selected
@@ -55,12 +56,17 @@ def show_page() -> None:
         split = choose_split(splits, plain=True)
         source = Source(record, data, split=split, author=state.get_author())
         if record.task == "multi":
-            parts.pick_label(source)
+            choose_option(thresholding.LIMITS, source, plain=True)
+            pick_option(thresholding.RULE, source, label="Label", width=200, plain=True)
     report = source.report
     with head:
         show_header("Performance", QUESTION, list_facts(record, (split, f"n = {count(len(report.examples))}")))
     with place:
-        show_stat_line(parts.list_main_stats(source))
+        if record.task == "multi":
+            limits = str(source.get_choice(thresholding.LIMITS))
+            show_stat_line(thresholding.list_metric_stats(record, split, report, limits))
+        else:
+            show_stat_line(list_split_stats(record, split, report))
     decision, matrix = _show_confusion(source)
     if record.task == "multi":
         report = parts.apply_thresholds(source, decision)

@@ -15,6 +15,7 @@ from core.formatting import count
 from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
 from core.runs.configuration import START, add_start_settings
+from core.runs.store import RunStore
 from core.runs.sweep import Plan, parse_grid
 from core.runs.sweep_drive import SweepState
 from dashboard import access, state
@@ -56,13 +57,6 @@ def show_page() -> None:
     _show_sweep(plan, bar)
 
 
-def _show_members(shown: figures.Members) -> None:
-    show_summary(figures.describe_best(shown), "")
-    drawing, reading = figures.MEMBERS.draw(shown, get_look()), str(figures.MEMBERS.reading)
-    show_drawing(drawing, figures.MEMBERS.name, f"{shown.metric} of each run. {reading}")
-    show_caption(reading)
-
-
 def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     found = sweep_drive.read_progress(data.store(), plan)
     live = _is_live(plan, found)
@@ -85,8 +79,11 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         bound = {"key": state.BASELINE, "bind": "query-params", "width": 240}
         baseline = st.selectbox("Compare with", labels, index=None, placeholder="TF-IDF only", **bound)
     if cells := figures.list_chart_cells(whole, named[title]):
-        _show_members(figures.Members(cells, title))
-
+        shown, reading = figures.Members(cells, title), str(figures.MEMBERS.reading)
+        show_summary(figures.describe_best(shown), "")
+        drawing = figures.MEMBERS.draw(shown, get_look())
+        show_drawing(drawing, figures.MEMBERS.name, f"{title} of each run. {reading}")
+        show_caption(reading)
     table = data.build_sweep_table(plan, version, (named[title],), baseline or "")
     show(figures.TABLE, figures.build_table_frame(table))
     runs = figures.build_member_frame(whole)
@@ -129,22 +126,17 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
             show_progress(title, " · ".join(filter(None, (rest, waits, close))) or "none failed", found.share)
         if going:
             stop = "Stops training and saves a checkpoint; “Resume” continues"
-            st.button(
-                "Stop", icon=":material/pause:", key="sweep-stop", on_click=_stop_sweep, args=(plan.name,), help=stop
-            )
+            act = partial(_change_sweep, sweep_drive.cancel, plan.name)
+            st.button("Stop", "sweep-stop", stop, act, icon=":material/pause:")
         elif found.counts["done"] < found.total:
             about = "Trains the remaining runs, as `sentiscope sweep` does with this name"
-            st.button("Resume", "sweep-go-on", about, partial(_resume_sweep, plan.name), icon=":material/play_arrow:")
+            act = partial(_change_sweep, sweep_drive.start_driver, plan.name)
+            st.button("Resume", "sweep-go-on", about, act, icon=":material/play_arrow:")
 
 
-def _stop_sweep(name: str) -> None:
+def _change_sweep(act: Callable[[RunStore, str], object], name: str) -> None:
     with state.store_refusal(state.SWEEP_PROBLEM):
-        sweep_drive.cancel(data.store(), name)
-
-
-def _resume_sweep(name: str) -> None:
-    with state.store_refusal(state.SWEEP_PROBLEM):
-        sweep_drive.start_driver(data.store(), name)
+        act(data.store(), name)
 
 
 FOLDS_HELP = "Cross-validation: train is divided into this many parts; each is the test split once. 0: the given splits"
