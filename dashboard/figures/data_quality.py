@@ -85,7 +85,7 @@ def read_analysis(
     source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it", command: str = ""
 ) -> Found:
     """Read an analysis result of a split; NotAvailable: not computed yet (names the `command` that computes it)."""
-    found = source.reader.read_result(analysis, source.record, source.evaluated)
+    found = source.reader.read_result(analysis.from_run(source.reader.store(), source.record, source.evaluated))
     if found is None:
         command = command or f"{analysis.name} {source.record.run} --split {source.split}"
         raise NotAvailable(f"nobody has {asked} yet; `sentiscope {command}` does it")

@@ -66,19 +66,15 @@ def _draw_curves(shown: LambdaBench, look: Look) -> go.Figure:
         **{"zero": (t.ink, 9, "x-thin"), "start": (t.ink, 9, "square-open")},
         **{"learned": (t.ink, 10, "diamond"), "now": (t.accent, 12, "circle")},
     }
-    rims = {
-        "zero": {"line": {"color": t.ink, "width": size(2)}},
-        "start": {"line": {"color": t.ink, "width": size(1.5)}},
-    }
+    rims = {name: {"line": {"color": t.ink, "width": size(wide)}} for name, wide in (("zero", 2), ("start", 1.5))}
     told, named = set[str](), escape_text(found.target)
     for curve in found.curves:
         column = len(titles) if curve.layer is None else curve.layer + 1
         name = EVERY if curve.component is None else f"λ{format_subscript(curve.component)}"
         stroke = t.ink, 2, DASHES[((curve.component or 1) - 1) % len(DASHES)]
         for row, heights in enumerate((curve.probabilities, curve.log_odds), start=1):
-            hover = (
-                f"{name} %{{x:.3f}}<br>{'log-odds of ' * (row == 2)}{named if row == 2 else f'P({named})'} %{{y:.3f}}"
-            )
+            what = f"P({named})" if row == 1 else f"log-odds of {named}"
+            hover = f"{name} %{{x:.3f}}<br>{what} %{{y:.3f}}"
             own = {"x": curve.values, "y": heights, "name": name, "hover": hover}
             several = curve.component is not None and len(found.curves) > len(layers) + 1
             figure.add_scatter(row=row, col=column, stroke=stroke, **own, **_make_legend(name, told, wanted=several))

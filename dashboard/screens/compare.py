@@ -156,7 +156,7 @@ def _select_pair() -> None:
 
 
 def _show_columns(source: Source) -> dict[str, Table]:
-    if model_comparison.can_choose_column(source):
+    if len(model_comparison.list_columns(source)) > 1:
         pick_option(model_comparison.BY, source)
     try:
         return {**widgets.show_figures(source, WHERE)}

@@ -27,11 +27,10 @@ from dashboard.figures.thresholding import LABELS
 from dashboard.figures.token_values import NUMBERS_OF
 from dashboard.screens import performance_selection as parts
 from dashboard.widgets import figure as widgets
+from dashboard.widgets import options
 from dashboard.widgets.bars import show_stat_line, show_stats
 from dashboard.widgets.export import Tables, offer_report, show_export_bar
-from dashboard.widgets.fields import choose_data, match_labels
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_shift, show_summary
-from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, pick_option, read_option
 from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.runs import list_facts, require_run, require_splits
 from dashboard.widgets.selection_bar import mark_cell, show_selected
@@ -53,11 +52,11 @@ def show_page() -> None:
         show_header("Performance", QUESTION, list_facts(record))
     with line:
         place = st.container(width="stretch")
-        split = choose_split(splits, plain=True)
+        split = options.choose_split(splits, plain=True)
         source = Source(record, data, split=split, author=state.get_author())
         if record.task == "multi":
-            choose_option(thresholding.LIMITS, source, plain=True)
-            pick_option(thresholding.RULE, source, label="Label", width=200, plain=True)
+            options.choose_option(thresholding.LIMITS, source, plain=True)
+            options.pick_option(thresholding.RULE, source, label="Label", width=200, plain=True)
     report = source.report
     with head:
         show_header("Performance", QUESTION, list_facts(record, (split, f"n = {count(len(report.examples))}")))
@@ -81,13 +80,13 @@ def show_page() -> None:
         tuned = "Tuned numbers are too good here. Report those of test."
         show_finding("The thresholds were chosen on these sentences", tuned)
     show_shift(data.compare_split(source.record, source.split))
-    tables = {**matrix, **collect_tables(_list_sections(source, decision))}
+    tables = {**matrix, **options.collect_tables(_list_sections(source, decision))}
     tables |= widgets.show_others(source, "performance", PLACED)
     show_export_bar("performance", {**tables, "Sentences": report.examples})
     offer_report([record.run], split)
 
 
-def _list_sections(source: Source, decision: Decision) -> Sections:
+def _list_sections(source: Source, decision: Decision) -> options.Sections:
     sections: dict[str, Callable[[], Tables]] = {
         "Counts as a table": partial(_show_counts, source, decision),
         "Confidence": partial(_show_confidence, source, decision),
@@ -110,7 +109,7 @@ def _list_sections(source: Source, decision: Decision) -> Sections:
 def _show_confusion(source: Source) -> tuple[Decision, Tables]:
     """Show the page's finding, the confusion matrix with its threshold, and next to it the sentences of a cell."""
     now = selection.get_split_selection(source.record, source.split)
-    read_option(metrics.CELLS, source)
+    options.read_option(metrics.CELLS, source)
     summary = st.container()
     left, right = split_page("main", [1.15, 1])
     with left:
@@ -155,7 +154,7 @@ def _show_figures(source: Source, *figures: Figure[Any]) -> Tables:
 
 def _show_counts(source: Source, decision: Decision) -> Tables:
     """Show the confusion matrix as a table, whose cells can be selected with the keyboard."""
-    choose_option(metrics.CELLS, source)
+    options.choose_option(metrics.CELLS, source)
     table = metrics.build_confusion_table(decision.classes, decision.counts)
     key, take = state.get_widget_key(state.CELLS), partial(parts.select_cell, source, decision, state.CELLS)
     widgets.show_table(table, "Confusion matrix, counts", key=key, on_select=take, selection_mode="single-cell")
@@ -190,7 +189,7 @@ def _show_curves(source: Source) -> Tables:
 
 def _show_calibration(source: Source) -> Tables:
     with contextlib.suppress(NotAvailable):
-        choose_option(PROBABILITIES, source)
+        options.choose_option(PROBABILITIES, source)
     return _show_figures(source, CALIBRATION, COSTS)
 
 
@@ -208,8 +207,8 @@ NONE = "nothing"
 def show_other_data(record: RunRecord) -> Tables:
     """Show the section that evaluates a run on another data set; return the result tables for the export."""
     widgets.show_caption(Evaluation.offer.takes)
-    chosen = choose_data("elsewhere", "Other data")
-    if chosen is not None and (matched := match_labels("elsewhere", record, chosen)) is not None:
+    chosen = options.choose_data("elsewhere", "Other data")
+    if chosen is not None and (matched := options.match_labels("elsewhere", record, chosen)) is not None:
         wanted, offered, whole = matched
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             by = st.selectbox("Group by", [NONE, *offered.columns], key=f"elsewhere-by-{wanted.data}", width=180)

@@ -26,9 +26,9 @@ from dashboard.figures.word_attributions import TOWARDS
 from dashboard.screens.sentence_bench import compute_words, show_words
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Tables
-from dashboard.widgets.fields import parse_edits
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import show_finding, show_problem
+from dashboard.widgets.options import parse_edits
 from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.style import get_look, split_page
 

@@ -22,11 +22,10 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
 from dashboard.figures.drawing import NOTHING
+from dashboard.widgets import options
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_problem, show_progress, show_summary
-from dashboard.widgets.options import choose_sections, show_sections
 from dashboard.widgets.style import get_look
 
 QUESTION = "Which setting is best, and is the difference real?"
@@ -65,7 +64,7 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         show_problem(f"{data.label_run(run)} has failed", reason)
     if not found.counts["done"]:
         show_finding("Nothing to compare yet", "The table appears when the first run is done.")
-        show_sections({NEW: partial(show_form, fold=False)})
+        options.show_sections({NEW: partial(show_form, fold=False)})
         return
     version = hash_value({"done": found.counts, "failed": found.failures})
     whole = data.build_sweep_table(plan, version, tests=False)
@@ -95,7 +94,7 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
 
     sections: dict[str, Callable[[], None]] = {RUNS: show_runs, NEW: partial(show_form, fold=False)}
-    show_sections(sections)
+    options.show_sections(sections)
 
     def build_full_table() -> pd.DataFrame:
         whole = data.build_sweep_table(plan, version, (), baseline or "")
@@ -154,11 +153,11 @@ def show_form(*, fold: bool) -> None:
     """
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_make_key("models"), width=360)
-        pick_dataset()
+        options.pick_dataset()
         _pick_number("Seeds", "seeds", 20, SEEDS, SEEDS_HELP, low=1)
         st.button("Start sweep", type="primary", key="sweep-start", on_click=_start_sweep)
     with st.container(key="sweep-more", horizontal=True, vertical_alignment="center", gap="medium"):
-        opened = choose_sections([SETTINGS, COMMAND], plain=True) if fold else [SETTINGS, COMMAND]
+        opened = options.choose_sections([SETTINGS, COMMAND], plain=True) if fold else [SETTINGS, COMMAND]
         cost = st.empty()
     if SETTINGS in opened:
         with st.container(key="sweep-settings", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -168,8 +167,8 @@ def show_form(*, fold: bool) -> None:
             kept: dict[str, Any] = {"persist_state": "session"}
             example = "training.lr=1e-4,5e-4"
             st.text_input("Grid", key=_make_key("grid"), placeholder=example, width=260, help=GRID_HELP, **kept)
-            pick_start(_make_key("start"))
-            show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
+            options.pick_start(_make_key("start"))
+            options.show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
             st.text_input("Name", key=_make_key("name"), placeholder=_find_free_name(), width=160, **kept)
     if text := state.pop_value(state.SWEEP_PROBLEM):
         show_problem("This sweep cannot start", text)
@@ -215,7 +214,7 @@ def _make_plan() -> Plan:
     fixed = {name: str(value) for name, value in add_start_settings(chosen, data.store()).items()}
     name, models = _get_choice("name", "").strip() or _find_free_name(), tuple(_get_choice("models", MODELS))
     seeds, folds = tuple(range(int(_get_choice("seeds", SEEDS)))), int(_get_choice("folds", 0))
-    recipe = get_recipe(_get_choice("recipe", False))
+    recipe = options.get_recipe(_get_choice("recipe", False))
     plan = Plan(name, models, data=(source,), grid=grid, settings=fixed, seeds=seeds, folds=folds, recipe=recipe)
     sweep.list_members(plan)  # raises for an invalid cell
     return plan
