@@ -29,7 +29,7 @@ from dashboard.figures.filtering import ORDER, SELECT, WRONG, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, TextCell, make_axis
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.theme import Look, Tokens, choose_text_color, color_classes
-from dashboard.figures.word_attributions import find_full_color, find_positive_class, make_ramps, shade_push
+from dashboard.figures.word_attributions import find_full_color, find_positive_class, is_binary, make_ramps, shade_push
 
 if TYPE_CHECKING:
     from core.interpret.attribution import DeletionAttribution
@@ -278,8 +278,7 @@ def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> d
         about = f"effect {signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
         words.append({"word": word, "about": about, "unknown": unknown, **shade_push(push, top, ramps, t)})
     other = next((name for name in record.classes if name != pushed.target), "")
-    two = record.task == "single" and len(record.classes) == 2
-    ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
+    ends = [f"towards {other}" if is_binary(record) else "away" if away else "away (hatched), towards", pushed.target]
     ramp = [*reversed(away[1:]), *towards] if away else list(towards)
     full = f"Strongest: an effect of {number(top, 1)}"
     return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}

@@ -21,7 +21,7 @@ from dashboard.figures.drawing import Component, Panels, escape_text
 from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import get_model_color
 from dashboard.figures.theme import SYMBOLS, Look
-from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, make_ramps
+from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, is_binary, make_ramps
 
 if TYPE_CHECKING:
     from core.interpret.ablation import LambdaCurve, LambdaCurves, Patches
@@ -46,7 +46,7 @@ def _read_response(source: Source) -> LambdaBench:
     if len(view.layers[0].components) < 2:
         raise NotAvailable("its heads have one map each, so there is no λ")
     found = source.reader.lambdas(record.run, source.text, get_target_class(source), source.edits)
-    return LambdaBench(found, _is_binary(record), source.edits)
+    return LambdaBench(found, is_binary(record), source.edits)
 
 
 def _name_values(curve: LambdaCurve) -> dict[str, float]:
@@ -230,14 +230,10 @@ PATCHING = Figure("patching", "sentence", "Activation patching", _patch_text, _d
 )
 
 
-def _is_binary(record: RunRecord) -> bool:
-    return record.task == "single" and len(record.classes) == 2
-
-
 OF = QuietOption(
     "of",
     "Class",
-    lambda source: () if _is_binary(source.record) else source.record.classes,
+    lambda source: () if is_binary(source.record) else source.record.classes,
     "The class whose probability is shown",
     usual=lambda source: choose_plotted_class(source.record.classes),
 )
@@ -278,7 +274,7 @@ def measure_distance(source: Source, insert: str = FILLER) -> Distance:
     runs, filled, target = prepare_query(source, insert)
     reaches = tuple((source.reader.label_run(each.run), source.reader.reach(each.run, filled, target)) for each in runs)
     # With several classes or labels, the answer may change at other probabilities.
-    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source.record))
+    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, is_binary(source.record))
 
 
 def _draw_distance(shape: Distance, look: Look) -> go.Figure:

@@ -176,10 +176,9 @@ def _show_confidence(source: Source, decision: Decision) -> Tables:
 
 
 def _show_curves(source: Source) -> Tables:
-    columns = split_page("curves", 2)
     tables: Tables = {}
     try:
-        for column, figure in zip(columns, (ROC, PR), strict=True):
+        for column, figure in zip(split_page("curves", 2), (ROC, PR), strict=True):
             with column:
                 tables |= widgets.show_figures(source, figure)
     except NotAvailable:
