@@ -32,12 +32,9 @@ from dashboard.classroom import find_classroom
 from dashboard.data import data as reader
 from dashboard.figures import datasets
 from dashboard.figures.datasets import DatasetOption, find_option
-from dashboard.figures.display_names import strip_store
 from dashboard.request_guard import OWN
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.data.dataset import Dataset
 
 KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "conll", "iob", "bio", "gz", "zip"]
@@ -58,15 +55,11 @@ def keep_upload(name: str, content: bytes) -> Path:
 
 def list_datasets() -> list[DatasetOption]:
     """List all data sets offered in the data menus, starting with those that this machine can open."""
-    return datasets.list_options(get_library_folder(), _has_hub())
+    return datasets.list_options(get_library_folder(), has_hub())
 
 
-def build_named_table() -> pd.DataFrame:
-    """Return a table of the built-in named data sets and whether each can be opened on this machine."""
-    return datasets.build_catalog_table(_has_hub())
-
-
-def _has_hub() -> bool:
+def has_hub() -> bool:
+    """Return whether the library of the Hugging Face hub is installed."""
     return importlib.util.find_spec("huggingface_hub") is not None
 
 
@@ -128,7 +121,7 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
 
 def format_name(name: str) -> str:
     """Format the `data.name` setting for a command line; an uploaded file gets its name instead of its server path."""
-    return strip_store(name, get_library_folder())
+    return Path(name).name if Path(name).is_relative_to(get_library_folder()) else name
 
 
 def make_config(chosen: DatasetOption) -> RunConfig:

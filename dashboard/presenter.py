@@ -54,7 +54,7 @@ def show_exhibit(page: str) -> None:
         _follow(page, values, links, {"exhibit": 0})
     record = _find_run(str(values.get(state.RUN, "")))
     figure = _find_figure(page, str(values.get(FIGURE, "")))
-    asked = _show_strip(page, values, links, record)
+    asked, split = _show_strip(page, values, links, record), str(values.get(state.SPLIT, ""))
     if problem:
         show_problem("This talk cannot be opened", problem)
     elif asked not in PAGES:
@@ -70,9 +70,9 @@ def show_exhibit(page: str) -> None:
     elif page == "compare" and (lost := _list_missing(values)):
         many = f"No finished run “{'”, “'.join(lost):.120}” is here. Compare other runs, or remove the link. {OTHER}"
         show_problem("This comparison cannot be shown", many)
-    elif page in OF_SPLIT and (asked := _find_unknown_split(record, values)):
-        known = join_names(data.list_splits(record.run))
-        show_problem(f"“{asked:.60}” is not a split of this run", f"It has {known}. Correct the link. {OTHER}")
+    elif page in OF_SPLIT and split and (known := data.list_splits(record.run)) and split not in known:
+        has = f"It has {join_names(known)}. Correct the link. {OTHER}"
+        show_problem(f"“{split:.60}” is not a split of this run", has)
     elif record.is_live:
         st.fragment(_show_figure, run_every=POLL_SECONDS)(page, record.run, values)
     else:
@@ -209,8 +209,7 @@ def _make_source(page: str, record: RunRecord, values: Values) -> Source:
         if edit := str(values.get(state.EDIT, "")):
             edits = data.load_model(record.run).parse_edits(text, edit)
     splits = data.list_splits(record.run)
-    split = str(values.get(state.SPLIT, "")) if splits else ""
-    split = split or (selection.get_default_split(splits) if splits else "")
+    split = (str(values.get(state.SPLIT, "")) or selection.get_default_split(splits)) if splits else ""
     others: Sequence[RunRecord] = ()
     if page == "compare":
         record, *others = _list_compared(record, values)
@@ -220,12 +219,6 @@ def _make_source(page: str, record: RunRecord, values: Values) -> Source:
     return Source(
         record, data, others=others, split=split, text=text, edits=edits, choices=choices, author=state.get_author()
     )
-
-
-def _find_unknown_split(record: RunRecord, values: Values) -> str:
-    """Return the split that a link names although the run has others; empty if there is none."""
-    asked, splits = str(values.get(state.SPLIT, "")), data.list_splits(record.run)
-    return asked if splits and asked not in splits else ""
 
 
 def _get_compared(values: Values) -> list[str]:

@@ -84,13 +84,6 @@ class SelectedTexts:
             return ", ".join(self.selection.rules)
         return describe_selection(self.selected.clauses, self.selected.group)
 
-    def find_place(self, key: str) -> int | None:
-        """Return the position in the selection of the sentence with this key; None if that sentence is not selected."""
-        if not key:
-            return None
-        at = np.flatnonzero(np.asarray(self.keys, object) == key)
-        return int(at[0]) if len(at) else None
-
     def _read_cell(self, place: int, column: str) -> str:
         if self.table is not None:
             return str(self.table.frame[column].iloc[self.places[place]])
@@ -105,8 +98,8 @@ def get_selection(record: RunRecord) -> SelectedTexts | None:
     if not text:
         return None
     found = _resolve_rows(record, parse_selection(text))
-    place = found.find_place(at)
-    return found if place is None else replace(found, at=place)
+    places = np.flatnonzero(np.asarray(found.keys, object) == at).tolist() if at else []
+    return replace(found, at=places[0]) if places else found
 
 
 def get_split_selection(record: RunRecord, split: str) -> SelectedTexts | None:

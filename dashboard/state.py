@@ -400,8 +400,7 @@ def open_page(page: str, **values: str | Sequence[str]) -> None:
     `st.switch_page` refuses parameters that a widget of this page is bound to: `values` are of widgets that this page
     does not draw. Each widget of the next page that has a value in the session writes its own.
     """
-    for key, value in values.items():
-        st.session_state[key] = value
+    st.session_state.update(values)
     st.switch_page(f"screens/{page}.py", query_params=values)
 
 

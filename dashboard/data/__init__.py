@@ -85,7 +85,8 @@ class PageReader(Reader):
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
         names = self.name_runs()
         known = [(names.get(one.run), self.make_key(one.run, source.split, *files)) for one in runs]
-        chosen = [each.make_cache_key(source) for each in figure.options if each.has_choices(source)]
+        options = [each for each in figure.options if each.has_choices(source)]
+        chosen = [(each.name, source.get_choice(each), each.version and each.version(source)) for each in options]
         return figure.name, known, source.text, source.edits, chosen, look
 
     @cache_result(256, _make_drawing_key)

@@ -16,7 +16,7 @@ from core.interpret.model_edits import UNCHANGED, Edits
 from core.interpret.trace_summary import average_attention
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import escape_text
 from dashboard.figures.theme import Look, build_template, make_sequential_scale, make_two_sided_scale
 
 if TYPE_CHECKING:

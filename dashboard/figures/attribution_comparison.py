@@ -18,10 +18,8 @@ from core.interpret.attribution_math import compute_log_odds
 from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard.figures import word_attributions
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import Component, DataTable, TableColumn
+from dashboard.figures.drawing import Component, DataTable, Panels, TableColumn, escape_text
 from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.word_attributions import TOWARDS, Cell, Ramps, WordView, get_target_class
 

@@ -13,8 +13,7 @@ from core.behavioral_tests.report import TOLERATED, build_report
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
 from core.behavioral_tests.suite_predictions import SuitePrediction, SuiteResult
 from core.formatting import count, number, whole_percent
-from dashboard.figures.drawing import DataTable
-from dashboard.figures.drawing import TableColumn as TableColumn
+from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
@@ -26,7 +25,6 @@ WIDTHS = {"sentence": 380, "must": 95, "test": 150}
 """Column widths: sentence, expectation and two runs fit into 1024 pixels; the test comes last."""
 RUN = 90
 TO = " → "
-
 STARTERS_APART = "Six starters learned from the same sentences about all groups; gaps of up to 33 points are left."
 
 
@@ -84,12 +82,8 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
     behind = [f"Failure rate: {join_names(rates)}."] if rates else []
     if still_open := len(kinds["open"]):
-        are = (
-            "is inconclusive: its interval includes the limit of"
-            if still_open == 1
-            else "are inconclusive: their intervals include the limit of"
-        )
-        behind.append(f"{count(still_open)} {are} {whole_percent(TOLERATED)}.")
+        are, span = ("is", "its interval includes") if still_open == 1 else ("are", "their intervals include")
+        behind.append(f"{count(still_open)} {are} inconclusive: {span} the limit of {whole_percent(TOLERATED)}.")
     return said, " ".join([*behind, *_describe_differences(behaved)])
 
 

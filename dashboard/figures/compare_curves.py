@@ -16,11 +16,10 @@ from core.formatting import count, format_subscript, number
 from core.metrics import format_title, get_metric
 from core.runs.efficiency import Efficiency
 from dashboard.figures.decisions import TICKS, Decision, apply_threshold, draw_dotted_line
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import Panels, escape_text, make_whiskers
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.leaderboard import read_metric
 from dashboard.figures.model_comparison import METRIC, compare_models, get_letter, get_model_color
-from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import SYMBOLS, Look
 from dashboard.figures.threshold_curves import Bin, ClassCurve, build_bin_table, compute_bins, compute_roc, draw_roc
 

@@ -33,11 +33,6 @@ COLUMNS = {
 WORDS_SHOWN = 12  # most words of each side; the CSV has all
 
 
-def _count_likely(found: Mapping[str, Any]) -> str:
-    each = zip(found["likely"].items(), found["n"].values(), strict=True)
-    return ", ".join(f"{count(likely)} of {count(n)} in {split}" for (split, likely), n in each)
-
-
 def _build_conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
     labels = [", ".join(f"{name} {number}" for name, number in each["labels"].items()) for each in found["conflicts"]]
     return pd.DataFrame({"text": [each["text"] for each in found["conflicts"]], "labels": labels})
@@ -53,7 +48,9 @@ DOUBTED = Figure("label-errors", "errors", "Likely label errors").add_details(
         source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
     ),
     draw=_draw_label_errors,
-    note=_count_likely,
+    note=lambda found: ", ".join(
+        f"{count(likely)} of {count(found['n'][split])} in {split}" for split, likely in found["likely"].items()
+    ),
     reading=lambda found: (
         f"{found['left_out'] or 'Most doubtful first. Read each sentence before you correct its label'}."
     ),
@@ -88,7 +85,7 @@ def read_analysis(
     source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it", command: str = ""
 ) -> Found:
     """Read an analysis result of a split; NotAvailable: not computed yet (names the `command` that computes it)."""
-    found = source.reader.read_result(analysis, source.record, source.evaluated)
+    found = source.reader.read_result(analysis.from_run(source.reader.store(), source.record, source.evaluated))
     if found is None:
         command = command or f"{analysis.name} {source.record.run} --split {source.split}"
         raise NotAvailable(f"nobody has {asked} yet; `sentiscope {command}` does it")

@@ -13,12 +13,10 @@ from core.data.dataset import TRAIN, Dataset
 from core.formatting import count, number, whole_percent
 from core.text.graphemes import clip_text
 from dashboard.figures import interval_table as columns
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.drawing import DataTable, Panels, TableColumn, escape_text
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, color_classes
 
 _MARKS = {

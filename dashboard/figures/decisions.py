@@ -16,7 +16,7 @@ from core.evaluation.metrics import HALF, compute_confusion
 from core.formatting import count
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
-from dashboard.figures.subplots import Panels
+from dashboard.figures.drawing import Panels
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:

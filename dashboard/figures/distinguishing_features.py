@@ -21,7 +21,7 @@ from dashboard.figures.filtering import SELECT, make_selection_figure, select_ro
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell, make_axis
 from dashboard.figures.row_selection import RowSelection, SelectionFindings
 from dashboard.figures.theme import Look
-from dashboard.figures.word_attributions import find_positive_class
+from dashboard.figures.word_attributions import find_positive_class, is_binary
 
 WORDS_SHOWN = 12
 COLUMNS_SHOWN = 10
@@ -164,11 +164,7 @@ OF_CLASS = Option(
     "Outcomes of",
     lambda source: source.record.classes,
     "Positive is this class, negative every other",
-    usual=lambda source: (
-        find_positive_class(source.record)
-        if source.record.task == "single" and len(source.record.classes) == 2
-        else source.record.classes[0]
-    ),
+    usual=lambda source: find_positive_class(source.record) if is_binary(source.record) else source.record.classes[0],
     words=lambda source, name: f"of {name}",
 )
 

@@ -18,7 +18,7 @@ from core.formatting import count
 from core.runs.record import LABEL
 from core.text.graphemes import clip_text
 from dashboard.figures.decisions import COLUMN, PHENOMENON, PREDICTED
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import escape_text
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, color_classes
 
 Floats = NDArray[np.floating]

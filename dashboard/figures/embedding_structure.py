@@ -21,14 +21,12 @@ from core.runs.projections import Layers
 from core.text.graphemes import quote_text
 from dashboard.figures import embeddings
 from dashboard.figures import interval_table as columns
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.drawing import DataTable, Panels, TableColumn, escape_text, make_whiskers
 from dashboard.figures.embedding_map import Floats
 from dashboard.figures.embeddings import SPACE, SentenceMap, name_map, read_map_config
 from dashboard.figures.figure import FREE, LONGEST, Figure, QuietOption, Source, make_interval_figure
 from dashboard.figures.filtering import ORDER, SELECT, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, color_classes, spread_labels
 
 LEAST = 2  # fewest sentences whose common neighbours are counted

@@ -29,7 +29,7 @@ from dashboard.figures.filtering import ORDER, SELECT, WRONG, select_rows
 from dashboard.figures.interval_table import IntervalTable, Mark, TextCell, make_axis
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.theme import Look, Tokens, choose_text_color, color_classes
-from dashboard.figures.word_attributions import find_full_color, find_positive_class, make_ramps, shade_push
+from dashboard.figures.word_attributions import find_full_color, find_positive_class, is_binary, make_ramps, shade_push
 
 if TYPE_CHECKING:
     from core.interpret.attribution import DeletionAttribution
@@ -115,12 +115,6 @@ def choose_target(record: RunRecord, said: str, missed: str = "", invented: str 
     return find_positive_class(record) if len(record.classes) == 2 else said
 
 
-def _choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
-    record, frame = shown.table.record, shown.table.frame.iloc[list(places)]
-    columns = [frame[name].tolist() for name in ("predicted", *SEVERAL) if name in frame]
-    return [choose_target(record, *each) for each in zip(*columns, strict=True)]
-
-
 def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
     """Return the details of rows, as row key → word attributions and nearest training texts."""
     from core.interpret import attribution  # torch
@@ -131,7 +125,10 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
     texts = [shown.table.texts[each] for each in places]
     words: Sequence[DeletionAttribution | None] = [None] * len(places)
     if loaded is not None:
-        words = attribution.attribute_texts(loaded.make_reader(), texts, _choose_targets(shown, places))
+        frame = shown.table.frame.iloc[places]
+        answers = (frame[name].tolist() for name in ("predicted", *SEVERAL) if name in frame)
+        targets = [choose_target(shown.table.record, *each) for each in zip(*answers, strict=True)]
+        words = attribution.attribute_texts(loaded.make_reader(), texts, targets)
     if not shown.known.whole:
         return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
     space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None
@@ -281,8 +278,7 @@ def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> d
         about = f"effect {signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
         words.append({"word": word, "about": about, "unknown": unknown, **shade_push(push, top, ramps, t)})
     other = next((name for name in record.classes if name != pushed.target), "")
-    two = record.task == "single" and len(record.classes) == 2
-    ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
+    ends = [f"towards {other}" if is_binary(record) else "away" if away else "away (hatched), towards", pushed.target]
     ramp = [*reversed(away[1:]), *towards] if away else list(towards)
     full = f"Strongest: an effect of {number(top, 1)}"
     return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}

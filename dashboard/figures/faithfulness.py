@@ -13,10 +13,10 @@ from core.formatting import count, number
 from core.interpret import faithfulness_verdict as verdicts
 from core.interpret.faithfulness_verdict import Belief, MethodMeasurements, Verdict
 from dashboard.figures import interval_table as columns
+from dashboard.figures.drawing import Panels
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import ColumnSpec, IntervalTable, TextCell
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 TESTS = {

@@ -100,10 +100,6 @@ class Option:
             raise InputError(f"{self.name}={said}: a number from {values.low:g} to {values.high:g}")
         return number
 
-    def make_cache_key(self, source: Source) -> str:
-        """Return the part of a drawing's cache key that the chosen value of a figure's option adds."""
-        return f"{self.name}={source.get_choice(self)}{'' if self.version is None else self.version(source)}"
-
     def describe_choice(self, source: Source) -> str:
         """Return the chosen value of a figure's option in words; empty for the default."""
         if not self.has_choices(source):

@@ -17,13 +17,11 @@ from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES, FilledTe
 from core.runs.record import RunRecord
 from dashboard.figures import word_attributions
 from dashboard.figures.attention_heads import read_attention
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import Component
+from dashboard.figures.drawing import Component, Panels, escape_text
 from dashboard.figures.figure import FREE, Figure, Option, QuietOption, Source
 from dashboard.figures.model_comparison import get_model_color
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import SYMBOLS, Look
-from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, make_ramps
+from dashboard.figures.word_attributions import TOWARDS, Cell, get_target_class, is_binary, make_ramps
 
 if TYPE_CHECKING:
     from core.interpret.ablation import LambdaCurve, LambdaCurves, Patches
@@ -48,7 +46,7 @@ def _read_response(source: Source) -> LambdaBench:
     if len(view.layers[0].components) < 2:
         raise NotAvailable("its heads have one map each, so there is no λ")
     found = source.reader.lambdas(record.run, source.text, get_target_class(source), source.edits)
-    return LambdaBench(found, _is_binary(record), source.edits)
+    return LambdaBench(found, is_binary(record), source.edits)
 
 
 def _name_values(curve: LambdaCurve) -> dict[str, float]:
@@ -68,19 +66,15 @@ def _draw_curves(shown: LambdaBench, look: Look) -> go.Figure:
         **{"zero": (t.ink, 9, "x-thin"), "start": (t.ink, 9, "square-open")},
         **{"learned": (t.ink, 10, "diamond"), "now": (t.accent, 12, "circle")},
     }
-    rims = {
-        "zero": {"line": {"color": t.ink, "width": size(2)}},
-        "start": {"line": {"color": t.ink, "width": size(1.5)}},
-    }
+    rims = {name: {"line": {"color": t.ink, "width": size(wide)}} for name, wide in (("zero", 2), ("start", 1.5))}
     told, named = set[str](), escape_text(found.target)
     for curve in found.curves:
         column = len(titles) if curve.layer is None else curve.layer + 1
         name = EVERY if curve.component is None else f"λ{format_subscript(curve.component)}"
         stroke = t.ink, 2, DASHES[((curve.component or 1) - 1) % len(DASHES)]
         for row, heights in enumerate((curve.probabilities, curve.log_odds), start=1):
-            hover = (
-                f"{name} %{{x:.3f}}<br>{'log-odds of ' * (row == 2)}{named if row == 2 else f'P({named})'} %{{y:.3f}}"
-            )
+            what = f"P({named})" if row == 1 else f"log-odds of {named}"
+            hover = f"{name} %{{x:.3f}}<br>{what} %{{y:.3f}}"
             own = {"x": curve.values, "y": heights, "name": name, "hover": hover}
             several = curve.component is not None and len(found.curves) > len(layers) + 1
             figure.add_scatter(row=row, col=column, stroke=stroke, **own, **_make_legend(name, told, wanted=several))
@@ -236,14 +230,10 @@ PATCHING = Figure("patching", "sentence", "Activation patching", _patch_text, _d
 )
 
 
-def _is_binary(record: RunRecord) -> bool:
-    return record.task == "single" and len(record.classes) == 2
-
-
 OF = QuietOption(
     "of",
     "Class",
-    lambda source: () if _is_binary(source.record) else source.record.classes,
+    lambda source: () if is_binary(source.record) else source.record.classes,
     "The class whose probability is shown",
     usual=lambda source: choose_plotted_class(source.record.classes),
 )
@@ -284,7 +274,7 @@ def measure_distance(source: Source, insert: str = FILLER) -> Distance:
     runs, filled, target = prepare_query(source, insert)
     reaches = tuple((source.reader.label_run(each.run), source.reader.reach(each.run, filled, target)) for each in runs)
     # With several classes or labels, the answer may change at other probabilities.
-    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source.record))
+    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, is_binary(source.record))
 
 
 def _draw_distance(shape: Distance, look: Look) -> go.Figure:

@@ -15,10 +15,8 @@ from core.formatting import count, format_subscript, number, signed
 from core.models.capabilities import list_capabilities
 from core.papers.reported_results import Counterpart, explain_unmatched, find_counterpart
 from core.runs.record import RunRecord
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import DataTable
+from dashboard.figures.drawing import DataTable, Panels, escape_text
 from dashboard.figures.figure import Figure, QuietOption, Source
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look, blend_colors
 from dashboard.figures.training_curves import CLICKABLE, LIVE, read_curves
 from dashboard.figures.training_log import Curves, Line, Place
@@ -271,10 +269,8 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
     def draw_line(x: Sequence[float], y: Floats, name: str, color: str, width: float, **more: Any) -> None:
         name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
         line = {"color": color, "width": width, "dash": more.pop("dash", None)}
-        hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>"
-        figure.add_scatter(
-            x=x, y=y, mode=more.pop("mode", "lines"), line=line, name=name, hovertemplate=hover, **more, **at
-        )
+        hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}"
+        figure.add_scatter(x=x, y=y, mode=more.pop("mode", "lines"), line=line, name=name, hover=hover, **more, **at)
 
     for track in tracks[1:]:
         if line := track.curves.lambdas.get(place):
@@ -407,10 +403,7 @@ def draw_shares(track: Track, look: Look) -> go.Figure:
     for (layer, i), line in shares.items():
         name, at, ink = f"A{format_subscript(i)}", {"row": 1, "col": layer + 1}, 0.08 + 0.3 * (i + 1) / maps
         style: dict[str, Any] = {"mode": "lines", "line": {"width": 1, "color": t.ink}, "stackgroup": "maps"}
-        style |= {
-            "fillcolor": blend_colors(t.paper, t.ink, ink),
-            "hovertemplate": f"{name}<br>%{{y:.0f}}<extra></extra>",
-        }
+        style |= {"fillcolor": blend_colors(t.paper, t.ink, ink), "hover": f"{name}<br>%{{y:.0f}}"}
         figure.add_scatter(x=x, y=[100 * each for each in line], name=name, **style, **at)
         middle = 100 * (sum(shares[layer, j][-1] for j in range(i)) + line[-1] / 2)
         _name_line(figure, x[-1], middle, f"{name} {number(100 * line[-1], 0)}", look, at)

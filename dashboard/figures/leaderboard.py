@@ -14,9 +14,8 @@ from core.runs.efficiency import Efficiency
 from core.runs.record import LINEAGE, SHOWN, RunRecord
 from core.runs.run_names import Model, RunName, get_seed_fold, group_runs
 from core.runs.store import STARTER
-from dashboard.figures.display_names import get_data_name
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell, make_axis
-from dashboard.figures.results import CORPUS, get_nested
+from dashboard.figures.results import CORPUS, get_data_name, get_nested
 
 YARDSTICK = "tfidf-logreg"
 EMPTY: Mapping[str, RunName] = {}

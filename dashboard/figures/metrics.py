@@ -15,12 +15,10 @@ from core.evaluation.metrics import compute_confusion, describe_absent
 from core.exceptions import NotAvailable
 from core.formatting import count, format_plus_minus, number, shorten_text, whole_percent
 from core.metrics import METRICS as DEFINED
-from dashboard.figures import decisions, results, thresholding
+from dashboard.figures import decisions, drawing, results, thresholding
 from dashboard.figures.decisions import BARS, FEW, PARTS, PHENOMENON, TICKS, Decision, Integers, write_sample_size
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import NOTHING, DataTable, TableColumn
+from dashboard.figures.drawing import DataTable, Panels, TableColumn, draw_bar_matrix, escape_text, make_whiskers
 from dashboard.figures.figure import Figure, Option, Source
-from dashboard.figures.subplots import LARGE_CELLS, Panels, draw_bar_matrix, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 TITLES = {"value": "Value", "low": "From", "high": "To"}
@@ -78,11 +76,11 @@ def draw_confusion(
     """
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalized else counts / max(int(counts.sum(1).max(initial=0)), 1)
-    names, few = [escape_text(name) for name in classes], len(classes) < LARGE_CELLS
+    names, few = [escape_text(name) for name in classes], len(classes) < drawing.FEW_ROWS
     if few:  # each name with its title, so that no text is turned
         said = f"<span style='color:{look.tokens.muted}'>%s</span>%s<b>%s</b>"
         rows = [said % ("true", "<br>", name) for name in names]
-        columns = [said % ("predicted", " " if len(names) < LARGE_CELLS - 1 else "<br>", name) for name in names]
+        columns = [said % ("predicted", " " if len(names) < drawing.FEW_ROWS - 1 else "<br>", name) for name in names]
 
     def write_cell(i: int, j: int) -> str:
         large, small = (count(int(counts[i, j])), number(shares[i, j]))[:: -1 if normalized else 1]
@@ -131,7 +129,7 @@ class ConfusionMatrix:
         """Draw the confusion matrix, with `examples` and large cells also the surest error in each cell."""
         counts, classes = self.decision.counts, self.decision.classes
         cells = [(i, j) for i in range(len(classes)) for j in range(len(classes)) if i != j and counts[i, j]]
-        shown = {cell: self._quote_surest(*cell) for cell in cells if examples and len(classes) < LARGE_CELLS}
+        shown = {cell: self._quote_surest(*cell) for cell in cells if examples and len(classes) < drawing.FEW_ROWS}
         return draw_confusion(counts, classes, look, normalized=self.shares, examples=shown)
 
     def _quote_surest(self, true: int, predicted: int) -> str:
@@ -237,7 +235,7 @@ def _draw_classes(decision: Decision, look: Look) -> DataTable:
     def format_interval(row: Any, part: str) -> str:
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
-            return NOTHING
+            return drawing.NOTHING
         return format_plus_minus(value, low, high) if low == low else number(value)
 
     found = decisions.build_class_metrics(decision)

@@ -233,7 +233,8 @@ PAIRS = Figure("compare-pairs", "compare", "Differences").add_details(
 )
 
 
-def _list_columns(source: Source) -> list[str]:
+def list_columns(source: Source) -> list[str]:
+    """Return the data columns by which two models can be compared, and the saved slices if there are any."""
     own = source.sides.columns
     return [*own, *([SLICE] if SLICE not in own and source.reader.list_slices(source.record) else [])]
 
@@ -242,14 +243,9 @@ def _is_by_slice(source: Source) -> bool:
     return str(source.get_choice(BY)) == SLICE and SLICE not in source.sides.columns
 
 
-def can_choose_column(source: Source) -> bool:
-    """Tell whether the user can choose between several data columns for comparing two models."""
-    return len(_list_columns(source)) > 1
-
-
 def _pick_column(source: Source) -> str:
     """Return the column with the fewest values that are words, if each value has enough rows; else the label."""
-    names = _list_columns(source)
+    names = list_columns(source)
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
     sound = [name for name, each in rows.items() if each.min() >= ENOUGH and not set(each.index) <= {"True", "False"}]
@@ -260,7 +256,7 @@ def _pick_column(source: Source) -> str:
 BY = Option(
     "by",
     "By",
-    _list_columns,
+    list_columns,
     "A column of the data, the label, or the saved slices",
     usual=_pick_column,
     version=lambda source: (
@@ -281,7 +277,7 @@ class ColumnComparison:
 
 
 def _compare_by_column(source: Source) -> ColumnComparison:
-    if not _list_columns(source):
+    if not list_columns(source):
         raise NotAvailable("these data have no column with a few values, and no saved slices")
     first, second = get_pair(source)
     column, metric, sides = str(source.get_choice(BY)), str(source.get_choice(METRIC)), source.sides

@@ -26,9 +26,9 @@ from core.runs.backbones import FOLDER, get_download_command, get_own_folder
 from core.runs.cost_estimate import Estimate, Size
 from core.runs.record import RunRecord
 from core.settings import GROUPS
-from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure, Source
+from dashboard.figures.results import get_data_name
 from dashboard.figures.theme import SANS, Look
 
 _READS: dict[Family, str] = {

@@ -19,12 +19,10 @@ from core.papers.claims import FINDERS, HOLDS, NOT
 from core.papers.reported_results import read_speed
 from core.papers.reproduction import AGREES, BASELINE, BETTER, DIFFERS, INCONCLUSIVE, NOT_RUN, ONE_SEED
 from dashboard.figures import interval_table as columns
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import Component
+from dashboard.figures.drawing import Component, Panels, draw_bar_matrix, escape_text, make_whiskers
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import Axis, IntervalColumn, IntervalRow, IntervalTable, Mark, Marks, TextCell
-from dashboard.figures.subplots import Panels, draw_bar_matrix, make_whiskers
 from dashboard.figures.theme import SYMBOLS, Look, Tokens, blend_colors
 
 Row = Mapping[str, Any]

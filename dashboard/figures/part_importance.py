@@ -12,10 +12,10 @@ from core.interpret import attention_findings as findings
 from core.runs import attention_files
 from dashboard.figures import interval_table as columns
 from dashboard.figures import split_attention
+from dashboard.figures.drawing import Panels
 from dashboard.figures.figure import Figure, Option, Source
 from dashboard.figures.interval_table import Mark
 from dashboard.figures.split_attention import CSV, SIGNED, Row, SplitAttention, make_table_figure
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 

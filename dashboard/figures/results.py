@@ -1,19 +1,20 @@
-"""Scores of a run, and the run and text that pages show by default."""
+"""Scores of a run, the name of its data for people, and the run and text that pages show by default."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.data.dataset import Task
 from core.formatting import format_plus_minus, number
 from core.metrics import METRICS
 from core.models.capabilities import list_capabilities
+from core.paths import ELSEWHERE, UNKNOWN
 from core.runs.record import RunRecord
 from core.text.text_pairs import join_pair
 from dashboard.figures.decisions import SplitPredictions
-from dashboard.figures.display_names import get_data_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,12 @@ class Headline:
     high: float | None
     yardstick: float | None
     name: str = "accuracy"
+
+
+def get_data_name(name: str) -> str:
+    """Return a data set's name for display: a known name unchanged, and of a file path the last part."""
+    name = name.removeprefix(ELSEWHERE) if name.startswith(ELSEWHERE + UNKNOWN) else name
+    return Path(name).name or name
 
 
 def read_headline(record: RunRecord) -> Headline | None:

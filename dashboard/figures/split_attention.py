@@ -15,10 +15,9 @@ from core.models.capabilities import list_capabilities
 from core.runs import attention_files
 from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import INSIDE, Panels, escape_text, make_whiskers
 from dashboard.figures.figure import Figure, Option, Source, make_interval_figure
 from dashboard.figures.interval_table import ColumnSpec, IntervalTable, Mark, make_axis
-from dashboard.figures.subplots import INSIDE, Panels, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 PAGE = "attention"
@@ -30,9 +29,8 @@ MEASURES = {
     "received entropy share": "Entropy received (share of uniform)",
 }
 """Measures of maps → name in headings."""
-IN_MENU = {"entropy": "entropy share", "effective keys": "effective keys", "distance": "tokens"} | {
-    "entropy received": "received entropy share"
-}
+IN_MENU = {"entropy": "entropy share", "effective keys": "effective keys", "distance": "tokens"}
+IN_MENU |= {"entropy received": "received entropy share"}
 """Measures of maps by their name in the menu and in links; the kinds of tokens follow."""
 RECEIVED = ("received entropy share", "mass on the first token")
 """Measures of received attention that are shares, which one axis can show."""
@@ -328,10 +326,8 @@ OTHER_RUN = Option("deviation-of", "Compare with", list_compared, "Another run w
 
 
 def _read_deviation(source: Source) -> SplitAttention:
-    shown, other = (
-        refuse_empty(read_maps(source), "deviation", "class token", source),
-        str(source.get_choice(OTHER_RUN)),
-    )
+    shown = refuse_empty(read_maps(source), "deviation", "class token", source)
+    other = str(source.get_choice(OTHER_RUN))
     if not other:
         return shown
     record = next(each for each in source.reader.list_runs() if each.run == other)
@@ -346,8 +342,7 @@ def _draw_deviation(shown: SplitAttention, look: Look) -> go.Figure:
     figure, t = Panels(look, [names], height=260, horizontal_spacing=0.1), look.tokens
     for col, name in enumerate(names, 1):
         own = [row for row in rows if row["measure"] == name and row["value"] is not None]
-        x = [row["layer"] for row in own]
-        values = [row["value"] for row in own]
+        x, values = ([row[key] for row in own] for key in ("layer", "value"))
         bars = make_whiskers(values, [row["interval"] or [row["value"]] * 2 for row in own], look.scale_size(1.4))
         lines = [("untrained", x, [row["control"]["untrained"]["value"] for row in own], (t.muted, "dash"))]
         if compared := [row for row in own if row.get("against", {}).get("value") is not None]:

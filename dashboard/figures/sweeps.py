@@ -13,10 +13,8 @@ from core.formatting import count, format_duration, number, signed
 from core.runs.sweep import STATES, TOGETHER, Plan, State
 from core.runs.sweep_drive import SweepState
 from core.text.graphemes import clip_text
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.drawing import DataTable, Panels, TableColumn, escape_text
 from dashboard.figures.figure import Figure
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 LONGEST = 44  # most characters of a cell's name next to its row

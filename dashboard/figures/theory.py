@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 
 from core.api.theory_experiments import tabulate_kernel, tabulate_markov
 from core.formatting import whole_percent
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import Panels, escape_text
 from dashboard.figures.figure import Figure
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import SYMBOLS, Look
 
 Found = dict[str, Any]

@@ -18,9 +18,8 @@ from core.formatting import count, number
 from core.training.temperature import as_trained
 from dashboard.figures import decisions, thresholding
 from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, Floats, draw_dotted_line, draw_threshold_ring
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import Panels, escape_text, make_whiskers
 from dashboard.figures.figure import Figure, Option, Source
-from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, blend_colors
 
 DRAWN = 400  # most points of a drawn curve; more would look the same

@@ -18,10 +18,9 @@ from core.metrics import select_metrics
 from core.runs.record import RunRecord
 from dashboard.figures import decisions
 from dashboard.figures.decisions import ANSWER, FEW, Decision, Floats, SplitPredictions
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import Panels, escape_text
 from dashboard.figures.figure import Figure, Option, Source, ValueRange
 from dashboard.figures.results import Measurement, Stat, find_metric, list_stats
-from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 AT_HALF, TUNED = "0.5", "tuned"

@@ -17,10 +17,8 @@ from core.data.findings import plural
 from core.evaluation.span_metrics import KINDS, SpanMatch, SpanScores, WordSpan, decode_spans
 from core.exceptions import NotAvailable
 from core.formatting import count, number
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import Component, DataTable, TableColumn
+from dashboard.figures.drawing import INSIDE, Component, DataTable, Panels, TableColumn, escape_text
 from dashboard.figures.figure import FREE, Figure, Option, Source
-from dashboard.figures.subplots import INSIDE, Panels
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, choose_text_color, make_sequential_scale
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from core.text.lexicon import NEUTRAL, name_triples
 from core.text.pos_tags import TAGS
 from dashboard.figures import attention, attention_heads, theme
 from dashboard.figures.attention import MapRow, draw_map_grid, has_subtraction
-from dashboard.figures.display_names import escape_text
-from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.drawing import DataTable, TableColumn, escape_text
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.theme import Look, build_template, choose_text_color
 from dashboard.figures.training_log import NUMBERS, NumberLine

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from core.data.findings import plural
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript, number
+from dashboard.figures.drawing import Panels, make_whiskers
 from dashboard.figures.figure import Figure, Source
-from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, color_layer, spread_labels
 from dashboard.figures.training_log import Curves
 

@@ -120,7 +120,7 @@ def find_positive_class(record: RunRecord) -> str:
 TOWARDS = QuietOption(
     "towards",
     "Effect towards",
-    lambda source: source.record.classes if _is_not_binary(source.record) else (),
+    lambda source: () if is_binary(source.record) else source.record.classes,
     "The class that is explained; by default the answer.",
     usual=lambda source: source.reader.inspect_text(source.record.run, source.text).label,
 )
@@ -135,7 +135,7 @@ COUNTED = Option(
 
 def get_target_class(source: Source) -> str:
     """Return the class that word attributions explain: of two classes the positive one, of more the chosen one."""
-    return str(source.get_choice(TOWARDS)) if _is_not_binary(source.record) else find_positive_class(source.record)
+    return find_positive_class(source.record) if is_binary(source.record) else str(source.get_choice(TOWARDS))
 
 
 def _explain_words(source: Source) -> WordView:
@@ -181,7 +181,7 @@ def explain_answer(shown: WordView, most: float = np.inf) -> list[tuple[str, str
     `most`: the number of characters beyond which sentences about attention are left out.
     """
     found, pushes = shown.pushed.found, shown.pushes
-    said, two = shown.view.label, not _is_not_binary(shown.record)
+    said, two = shown.view.label, is_binary(shown.record)
     favor = pushes * (-1 if two and said != shown.target else 1)
     line: list[tuple[str, str]] = []
     counted, place = shown.counted, -1
@@ -225,9 +225,9 @@ def compare_attention(shown: WordView, named: int = -1) -> list[str]:
     return [f"{found}. ", *([] if test is None else [f"{test.describe('Attention', 'effect', brief=True)}. "])]
 
 
-def _is_not_binary(record: RunRecord) -> bool:
-    """Tell whether a run has fewer or more than two classes, or several labels per text."""
-    return record.task != "single" or len(record.classes) != 2
+def is_binary(record: RunRecord) -> bool:
+    """Tell whether a run has two classes and one label per text."""
+    return record.task == "single" and len(record.classes) == 2
 
 
 def build_push_table(shown: WordView) -> pd.DataFrame:
@@ -248,7 +248,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
     top = find_full_color(float(push) for push in pushes)
     read = shown.read if shown.read is not None and np.abs(shown.read).max(initial=0) > 0 else None
     others = f"away from {found.target}"
-    if not _is_not_binary(shown.record):
+    if is_binary(shown.record):
         others = f"towards {next(name for name in shown.record.classes if name != found.target)}"
     data = {
         "items": list(_list_items(shown, read, top, (towards, away), t, BRIEFLY if look.projector else SHOWN)),

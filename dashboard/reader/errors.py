@@ -212,12 +212,9 @@ class ErrorReader(ModelReader):
         seen = self.read_annotations(record, author) if _has_code_rules(selection.rules) else None
         return error_analysis.selection.select_rows(selection, known.table, known.tagged, self.store(), seen)
 
-    def read_result(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
-        """Return the stored result of an analysis of a split; None if it has not been computed."""
-        return self._read_result(analysis.from_run(self.store(), record, split))
-
     @cache_result(16, lambda self, files: (files, get_file_version(files.get_path("json"))))
-    def _read_result(self, files: SplitAnalysis[Found]) -> Found | None:
+    def read_result(self, files: SplitAnalysis[Found]) -> Found | None:
+        """Return the stored result of an analysis of a split; None if it has not been computed."""
         return files.read()
 
 

@@ -33,7 +33,7 @@ from core.runs.store import RunStore
 from dashboard.figures.drawing import make_node, read_asset, to_draw_script, write_node
 from dashboard.figures.figure import Source
 from dashboard.figures.model_comparison import MOST, PAIRS
-from dashboard.figures.theme import LIGHT, Tokens
+from dashboard.figures.theme import COLORS, LIGHT
 from dashboard.reports import report_parts, report_sections
 from dashboard.reports.report_parts import ReportData, ReportReader, Section, write_notice, write_paragraph
 
@@ -42,7 +42,11 @@ def write_html(told: _Parts, sections: Sequence[Section], again: str) -> str:
     """Write a report as an HTML document; `again` is the command that builds it."""
     found, plotly = told.found, get_plotlyjs()
     data = {"charts": found.charts, "components": found.components, "numbers": found.numbers, "rows": told.rows}
-    script = f"{_wrap_scripts(found.scripts)}\n{read_asset('report.js')}"
+    drawn = [  # name of each browser component → its drawing function
+        f"{json.dumps(name)}: (() => {{\n{to_draw_script(read_asset(f'{name}.js'))}\nreturn draw;\n}})()"
+        for name in found.scripts
+    ]
+    script = f"const DRAW = {{{', '.join(drawn)}}};\n{read_asset('report.js')}"
     runs = [script, plotly] if found.charts else [script]
     packed = _pack_bytes("data", json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
     packed += _pack_bytes("plotly", plotly.encode()) if found.charts else ""
@@ -84,15 +88,6 @@ def _pack_bytes(name: str, content: bytes) -> str:
     return f'<script type="application/octet-stream" id="packed-{name}">{zipped}</script>'
 
 
-def _wrap_scripts(names: Sequence[str]) -> str:
-    """Return JavaScript code that maps the name of each browser component to its drawing function."""
-    parts = [
-        f"{json.dumps(name)}: (() => {{\n{to_draw_script(read_asset(f'{name}.js'))}\nreturn draw;\n}})()"
-        for name in names
-    ]
-    return f"const DRAW = {{{', '.join(parts)}}};"
-
-
 def _write_policy(runs: Sequence[str], found: ReportData) -> str:
     """Write the content security policy of a report: no requests, and no scripts other than the listed ones."""
     scripts = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
@@ -104,15 +99,10 @@ def _write_policy(runs: Sequence[str], found: ReportData) -> str:
 
 
 def _write_styles(scripts: Sequence[str]) -> str:
-    colors = f":root {{ {_write_colors(LIGHT)} }}"
-    return "\n".join((colors, read_asset("report.css"), *(read_asset(f"{name}.css") for name in ("marks", *scripts))))
-
-
-def _write_colors(tokens: Tokens) -> str:
-    names = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
-    own = "".join(f"--{name}: {getattr(tokens, name)}; " for name in names) + f"--rule: {tokens.grid}; "
-    theme = {"text-color": tokens.ink, "background-color": tokens.paper, "primary-color": tokens.accent}
-    return own + "".join(f"--st-{name}: {value}; " for name, value in theme.items())
+    colors = {**LIGHT.select_colors(*COLORS), "rule": LIGHT.grid, "st-text-color": LIGHT.ink}
+    colors |= {"st-background-color": LIGHT.paper, "st-primary-color": LIGHT.accent}
+    root = f":root {{ {''.join(f'--{name}: {color}; ' for name, color in colors.items())} }}"
+    return "\n".join((root, read_asset("report.css"), *(read_asset(f"{name}.css") for name in ("marks", *scripts))))
 
 
 OnProgress = Callable[[str, float | None], None]

@@ -110,11 +110,6 @@ def arrange_figures(figures: Sequence[str]) -> str:
     return f'<div class="figures">{there}</div>' if there else ""
 
 
-def fold_markup(summary: str, markup: str) -> str:
-    """Wrap HTML in a block that the reader can unfold."""
-    return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"
-
-
 def list_page_figures(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
     """List the figures on some dashboard pages by name; of a figure with variants, only the first."""
     names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}

@@ -27,9 +27,9 @@ from core.runs.configuration import write_train_command
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from dashboard.figures.dataset_summary import CARDINALITY, CLASSES, SPLITS, Balance, format_percent, get_class_shares
-from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Node, make_node, write_node
 from dashboard.figures.model_plan import format_millions
+from dashboard.figures.results import get_data_name
 from dashboard.reports import report_parts
 from dashboard.reports.report_parts import ReportData, Section, write_facts, write_paragraph, write_shape, write_table
 
@@ -89,9 +89,8 @@ def write_settings(record: RunRecord) -> Section:
     first = write_paragraph(f"All settings are those of {record.preset}.")
     if own:
         first = write_table("Differences from the preset", ("Setting", "Value", "Preset", "Meaning"), changed)
-    rest = report_parts.fold_markup(
-        f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "Meaning"), every)
-    )
+    table = write_table("All settings", ("Setting", "Value", "Meaning"), every)
+    rest = f"<details><summary>All {count(len(every))}</summary>{table}</details>"
     of = f"settings, {count(len(own))} changed from the preset"
     return Section("settings", "Settings", len(values), of, first + rest)
 
@@ -137,10 +136,7 @@ def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str
         return write_table("Splits", ("Split", "Rows"), rows, ("Rows",)) + write_paragraph(words, "soft")
     card = data.card.build_card(dataset, record.config.text)
     balance = Balance(get_class_shares(card), dataset.task == "multi", dataset.ordered)
-    parts = [
-        write_shape(CLASSES, balance, found, "data-classes"),
-        write_shape(SPLITS, card, found, "data-splits"),
-    ]
+    parts = [write_shape(CLASSES, balance, found, "data-classes"), write_shape(SPLITS, card, found, "data-splits")]
     if any("labels" in split for split in card["splits"].values()):
         parts.append(write_shape(CARDINALITY, card, found, "data-labels"))
     return report_parts.arrange_figures(parts)

@@ -26,19 +26,11 @@ from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
 from dashboard.figures.drawing import read_asset
 from dashboard.figures.figure import Source
+from dashboard.widgets import figure as widgets
 from dashboard.widgets.export import Tables, show_export_bar
-from dashboard.widgets.figure import (
-    make_anchor,
-    show_caption,
-    show_drawing,
-    show_figure,
-    show_figure_heading,
-    show_how,
-    show_others,
-)
 from dashboard.widgets.messages import explain_refusal, show_header, show_problem, show_refusal, show_summary
 from dashboard.widgets.progress import offer_analysis
-from dashboard.widgets.runs import get_chosen_run, list_facts, require_run
+from dashboard.widgets.runs import choose_runs, get_chosen_run, list_facts, require_run
 from dashboard.widgets.selection_bar import show_in_sight, show_inside_button
 from dashboard.widgets.style import get_look
 
@@ -53,8 +45,8 @@ def show_examples(record: RunRecord, beside: Sequence[str]) -> Tables:
     st.fragment(_rerun_on_change, run_every=LOOK_AGAIN)(_describe_list(kept))
     show_refusal(state.EXAMPLE_PROBLEM, "The sentence was not removed")
     if not kept:
-        show_figure_heading(COUNTER_EXAMPLES)
-        show_caption("No sentence is saved yet. Type one that fools the model and press Save.")
+        widgets.show_figure_heading(COUNTER_EXAMPLES)
+        widgets.show_caption("No sentence is saved yet. Type one that fools the model and press Save.")
         if st.button("Try to fool the model", icon=":material/notes:", key="try-to-break"):
             state.open_page(selection.SENTENCE)
         return {}
@@ -64,15 +56,15 @@ def show_examples(record: RunRecord, beside: Sequence[str]) -> Tables:
     # One key for each state of the list, since a selected row number may now mean another sentence.
     name = f"{COUNTER_EXAMPLES.name}-{_describe_list(rows)}"
     key, reading = f"fig-{name}", str(COUNTER_EXAMPLES.reading)
-    show_figure_heading(COUNTER_EXAMPLES, shown)
-    event = show_drawing(
+    widgets.show_figure_heading(COUNTER_EXAMPLES, shown)
+    event = widgets.show_drawing(
         COUNTER_EXAMPLES.draw(shown, get_look()),
         name,
         COUNTER_EXAMPLES.write_alt_text(shown, COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, shown), reading),
         on_select=lambda: _select_example(record, rows, state.get_clicked_rows(key), key),
         selection_mode="single-row",
     )
-    show_caption(reading)
+    widgets.show_caption(reading)
     if places := [at for at in event["selection"]["rows"] if at < len(rows)]:
         _show_example(record, rows[places[0]])
     return COUNTER_EXAMPLES.build_tables(shown)
@@ -144,10 +136,10 @@ def show_page() -> None:
     place, below = st.container(), st.container(horizontal=True, vertical_alignment="center", gap="medium")
     with below:
         beside = pick_suite(record, others)
-        show_how(figures.RATES.name, str(figures.RATES.reading), str(figures.RATES.how))
+        widgets.show_how(figures.RATES.name, str(figures.RATES.reading), str(figures.RATES.how))
         if n := len(data.list_examples()):
             said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
-            link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} from the class</a>'
+            link = f'<a href="#{widgets.make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} from the class</a>'
             st.html(f'<p class="s-cap">{link}</p>', width="content")
     by_name = {one.run: one for one in others}
     with place:
@@ -155,7 +147,7 @@ def show_page() -> None:
     tables = {} if shown is None else figures.RATES.build_tables(shown) | show_failing(shown, shown.picked)
     if not suite.path and not list_unclear_classes(record) and record.task == "single":
         tables |= _show_groups(Source(record, data))
-    tables |= show_others(Source(record, data), "behave", [figures.RATES, figures.GROUPS])
+    tables |= widgets.show_others(Source(record, data), "behave", [figures.RATES, figures.GROUPS])
     show_export_bar("behave", tables | show_examples(record, beside), figures=False)
 
 
@@ -164,14 +156,14 @@ def _show_groups(source: Source) -> Tables:
     try:
         found = figures.GROUPS.read_data(source)
     except NotAvailable:
-        show_figure_heading(figures.GROUPS, about=False)
+        widgets.show_figure_heading(figures.GROUPS, about=False)
         offer_analysis(SuiteAnswers.from_suite(data.store(), source.record.run, load_group_suite()), "groups-of-people")
-        show_caption(figures.STARTERS_APART)
+        widgets.show_caption(figures.STARTERS_APART)
         return {}
     said = summarize_groups(found, data.label_run(source.record.run))
     st.html(f'<p class="s-finding" role="status"><b>{escape(said)}</b></p>')
-    show_figure(source, figures.GROUPS, on_unfolded_change=lambda: None)
-    show_caption(figures.STARTERS_APART)
+    widgets.show_figure(source, figures.GROUPS, on_unfolded_change=lambda: None)
+    widgets.show_caption(figures.STARTERS_APART)
     return figures.GROUPS.build_tables(found)
 
 
@@ -201,7 +193,7 @@ def _show_results(behaved: figures.BehaviorResults) -> figures.BehaviorResults:
     asked = state.get_param(state.CAPABILITY)
     shown = replace(behaved, picked=asked if asked in rows else "")
     words = figures.RATES.resolve_text(figures.RATES.note, behaved), str(figures.RATES.reading)
-    show_drawing(
+    widgets.show_drawing(
         figures.RATES.draw(shown, get_look()),
         figures.RATES.name,
         figures.RATES.write_alt_text(shown, *words),
@@ -209,7 +201,7 @@ def _show_results(behaved: figures.BehaviorResults) -> figures.BehaviorResults:
         on_picked_change=partial(_select_picked, behaved),
         on_unfolded_change=lambda: None,  # a component reports only states with a callback
     )
-    show_caption(f"{words[1]} {figures.count_contrast_sets(behaved)}".rstrip())
+    widgets.show_caption(f"{words[1]} {figures.count_contrast_sets(behaved)}".rstrip())
     return shown
 
 
@@ -229,7 +221,7 @@ def _ask_polarities(record: RunRecord) -> dict[str, str] | None:
     """Ask for the polarity of classes (such as negative); return class → answer, None until all are given."""
     if record.task == "multi" or not (unknown := list_unclear_classes(record)):
         return {}
-    show_caption("Is each class negative or positive? The names do not show it.")
+    widgets.show_caption("Is each class negative or positive? The names do not show it.")
     with st.container(horizontal=True):
         look: dict[str, Any] = {"bind": "query-params", "width": 160}
         answers = [*POLARITIES, NONE]
@@ -275,18 +267,13 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
         if names:
             state.follow_link(state.AGAINST, several=True)
             state.keep_valid(state.AGAINST, names)
-            state.reset_on_change(state.AGAINST, record.run, _list_baselines(record, others))
+            same = [one for one in others if one.config.data.name == record.config.data.name]
+            bags = (next((one.run for one in same if one.preset == preset), "") for preset in BAGS)
+            state.reset_on_change(state.AGAINST, record.run, list(filter(None, bags)))
             state.follow_link(state.AGAINST, several=True)
-            labels = data.name_runs()
             with st.popover("Compare with …", key="beside"):
-                beside = st.multiselect(
-                    "Compare with",
-                    names,
-                    key=state.AGAINST,
-                    format_func=lambda run: labels[run].full,
-                    max_selections=BESIDE,
-                    placeholder="Other runs",
-                )
+                look: dict[str, Any] = {"several": True, "max_selections": BESIDE}
+                beside = choose_runs("Compare with", names, state.AGAINST, "Other runs", "", **look)
         with st.popover("Your own suite", icon=":material/upload_file:"):
             most = f"YAML or a table, at most {LARGEST // 1024**2} MB"
             st.file_uploader(most, type=KINDS, max_upload_size=2, key=state.SUITE_FILE, on_change=_store_suite)
@@ -294,15 +281,8 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
         if state.get_param(state.SUITE):
             st.button("Use the built-in suite", key="our-suite", on_click=state.set_param, args=(state.SUITE, ""))
     if refused := state.pop_value(state.SUITE_PROBLEM):
-        show_caption(refused)
+        widgets.show_caption(refused)
     return beside
-
-
-def _list_baselines(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Return the bag-of-words runs that use the same data set as a run, as default baselines."""
-    same = [one for one in others if one.config.data.name == record.config.data.name]
-    found = (next((one.run for one in same if one.preset == preset), "") for preset in BAGS)
-    return [run for run in found if run]
 
 
 def _store_suite() -> None:
@@ -322,14 +302,14 @@ def show_failing(behaved: figures.BehaviorResults, picked: str) -> Tables:
     run = _get_failing_run(behaved)
     found = figures.collect_failures(behaved, picked, run)
     show_in_sight(picked)
-    show_figure_heading(figures.FAILING, found, about=False)
+    widgets.show_figure_heading(figures.FAILING, found, about=False)
     if len(behaved.runs) > 1:
         state.set_initial(state.FAILS, behaved.run)
         options: dict[str, Any] = {"format_func": behaved.label_run, "required": True, "label_visibility": "collapsed"}
         st.segmented_control("Failures of", behaved.runs, key=state.FAILS, **options)
     if not found.cases:
         name = behaved.label_run(run)
-        show_caption(
+        widgets.show_caption(
             f"{name} passes all these tests." if found.asked else f"{name} has no class for the correct answer."
         )
         return {}
@@ -337,8 +317,8 @@ def show_failing(behaved: figures.BehaviorResults, picked: str) -> Tables:
     key = f"fig-{name}"
     taken: dict[str, Any] = {"selection_mode": "single-row"}
     taken["on_select"] = lambda: select_failing(found, state.get_clicked_rows(key), key)
-    event = show_drawing(figures.FAILING.draw(found, get_look()), name, f"Failed tests: {found.name}", **taken)
-    show_caption(figures.FAILING.resolve_text(figures.FAILING.reading, found))
+    event = widgets.show_drawing(figures.FAILING.draw(found, get_look()), name, f"Failed tests: {found.name}", **taken)
+    widgets.show_caption(figures.FAILING.resolve_text(figures.FAILING.reading, found))
     rows = event["selection"]["rows"]
     record = get_chosen_run()
     if rows and record is not None and show_inside_button(record):

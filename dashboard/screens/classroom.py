@@ -69,7 +69,7 @@ def _show_jobs(room: Classroom, teacher: bool) -> None:
     show_refusal(state.PROBLEM, "The job was not stopped")
     show_heading("Jobs", "jobs", note=plural(len(live), "job") if live else "nothing waits or trains")
     for record in live:
-        _show_job(room, record, room.name_owners(), teacher)
+        _show_job(record, room.name_owners(), teacher)
     if teacher:
         show_heading("People", "people", note=plural(sum(each.tabs for each in people), "open tab"))
         pages = {name: each.title for name, each in PAGES.items()}
@@ -77,7 +77,7 @@ def _show_jobs(room: Classroom, teacher: bool) -> None:
         show_table(pd.DataFrame(rows, columns=["Name", "Page", "Tabs"]), "Connected people")
 
 
-def _show_job(room: Classroom, record: RunRecord, owners: Mapping[str, str], teacher: bool) -> None:
+def _show_job(record: RunRecord, owners: Mapping[str, str], teacher: bool) -> None:
     run, label = record.run, data.label_run(record.run)
     known = {run, name_sweep(record.parent)} & owners.keys()
     who = next((owners[each] or NOBODY for each in known), "not from a page")

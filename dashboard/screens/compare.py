@@ -19,23 +19,13 @@ from dashboard.data import data
 from dashboard.figures import compare_sentences, model_comparison
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC
 from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, AgreementMatrix
-from dashboard.figures.display_names import get_data_name
+from dashboard.figures.drawing import find_cell
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.model_comparison import METRIC, MODELS, MOST, PAIR, PAIRS, WHERE
-from dashboard.figures.results import SENTENCE
-from dashboard.figures.subplots import find_cell
+from dashboard.figures.results import SENTENCE, get_data_name
+from dashboard.widgets import figure as widgets
 from dashboard.widgets import messages
 from dashboard.widgets.export import Table, offer_report, show_export_bar
-from dashboard.widgets.figure import (
-    show_bare,
-    show_caption,
-    show_figure,
-    show_figures,
-    show_heading,
-    show_how,
-    show_others,
-    show_with_tables,
-)
 from dashboard.widgets.options import Sections, choose_option, choose_split, collect_tables, pick_option, read_option
 from dashboard.widgets.runs import choose_runs, get_chosen_run, offer_speed, rank_comparable
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
@@ -92,7 +82,7 @@ def show_page() -> None:
         messages.show_problem("These runs cannot be compared by this metric", str(error))
         return
     tables |= collect_tables(_list_sections(source))
-    show_export_bar("compare", tables | show_others(source, "compare", PLACED))
+    show_export_bar("compare", tables | widgets.show_others(source, "compare", PLACED))
     offer_report([each.run for each in records], split)
 
 
@@ -102,7 +92,7 @@ def _list_sections(source: Source) -> Sections:
         "ROC and calibration": partial(_show_curves, source),
     }
     if LAMBDAS.is_available(source):
-        sections["λ by layer"] = partial(show_figures, source, LAMBDAS)
+        sections["λ by layer"] = partial(widgets.show_figures, source, LAMBDAS)
     return {**sections, "Cost": partial(_show_costs, source), "One sentence": partial(_show_maps, source)}
 
 
@@ -112,19 +102,15 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
         state.set_value(state.COMPARE, [name for name in known if name in done])
         if gone := [name for name in known if name not in done]:
             state.set_value(state.GONE, (gone, state.get_value(state.COMPARE, None)))
-    state.set_initial(state.COMPARE, _list_default_runs(done))
+    # By default the chosen run and the best ones on its data, up to four models.
+    chosen = done.get(state.get_run()) or next(iter(done.values()))
+    models = group_runs([chosen, *rank_comparable(chosen, done.values())])[:4]
+    state.set_initial(state.COMPARE, [record.run for model in models for record in model.runs.values()])
     state.follow_link(state.COMPARE, several=True)
     with st.popover("Choose runs", key="compared-runs"):
         about = "Runs that differ only in seed or fold count as one model. You can also select models on Runs."
         names = choose_runs("Runs", [*done], state.COMPARE, "Choose two runs or more", about, several=True)
     return [done[name] for name in names if name in done]
-
-
-def _list_default_runs(done: dict[str, RunRecord]) -> list[str]:
-    """Return the names of runs compared by default: the chosen one and the best on its data, up to four models."""
-    chosen = done.get(state.get_run()) or next(iter(done.values()))
-    models = group_runs([chosen, *rank_comparable(chosen, done.values())])
-    return [record.run for model in models[:4] for record in model.runs.values()]
 
 
 def _can_compare(source: Source) -> bool:
@@ -149,19 +135,18 @@ def _show_models(source: Source) -> dict[str, Table]:
     summary = st.container()
     left, right = split_page("compared", [1, 1.7], gap="medium")
     with right:
-        models = show_bare(source, MODELS)
-        pairs = show_bare(source, PAIRS, on_picked_change=_select_pair)
-        show_caption(PAIRS.resolve_text(PAIRS.reading, pairs))
+        models = widgets.show_bare(source, MODELS)
+        pairs = widgets.show_bare(source, PAIRS, on_picked_change=_select_pair)
+        widgets.show_caption(PAIRS.resolve_text(PAIRS.reading, pairs))
     with left:
-        select = partial(select_cell, source)
-        shape = show_bare(source, MATRIX, on_select=select, selection_mode="points")
+        shape = widgets.show_bare(source, MATRIX, on_select=partial(select_cell, source), selection_mode="points")
         with st.container(horizontal=True, vertical_alignment="center"):
             choose_option(CELLS, source, plain=True)
             read = MATRIX.resolve_text(MATRIX.reading, shape), str(MODELS.reading)
-            show_how("compare", *read, str(MODELS.how), str(PAIRS.how))
+            widgets.show_how("compare", *read, str(MODELS.how), str(PAIRS.how))
     with summary:
         messages.show_summary(pairs.summary, compare_sentences.describe_disagreement(shape))
-    _show_cell_texts(source, shape)
+    _show_cell_texts(shape)
     return {**MODELS.build_tables(models), **PAIRS.build_tables(pairs), **MATRIX.build_tables(shape)}
 
 
@@ -171,12 +156,12 @@ def _select_pair() -> None:
 
 
 def _show_columns(source: Source) -> dict[str, Table]:
-    if model_comparison.can_choose_column(source):
+    if len(model_comparison.list_columns(source)) > 1:
         pick_option(model_comparison.BY, source)
     try:
-        return {**show_figures(source, WHERE)}
+        return {**widgets.show_figures(source, WHERE)}
     except NotAvailable as error:
-        show_caption(messages.as_sentence(error))
+        widgets.show_caption(messages.as_sentence(error))
         return {}
 
 
@@ -184,16 +169,15 @@ def _show_curves(source: Source) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick_option(CLASS, source)
-    columns = split_page("curves", 2)
     figures: tuple[Figure[Any], ...] = (ROC, CALIBRATION)
-    for place, figure in zip(columns, figures, strict=True):
+    for place, figure in zip(split_page("curves", 2), figures, strict=True):
         with place, contextlib.suppress(NotAvailable):
-            tables |= show_figures(source, figure)
+            tables |= widgets.show_figures(source, figure)
     return tables
 
 
 def _show_maps(source: Source) -> dict[str, Table]:
-    show_heading("One sentence in each model", "sentence", note="attention from rows to columns")
+    widgets.show_heading("One sentence in each model", "sentence", note="attention from rows to columns")
     example = f"Type a sentence, such as: {SENTENCE}"
     hidden: dict[str, Any] = {"label_visibility": "collapsed", "placeholder": example}
     text = st.text_input("Sentence", key=state.TEXT, bind="query-params", max_chars=500, **hidden)
@@ -205,7 +189,7 @@ def _show_maps(source: Source) -> dict[str, Table]:
         here = Source(source.record, data, others=source.others, split=source.split, text=text, choices={"who": letter})
         with columns[place % len(columns)]:
             try:
-                show_figure(here, MAPS, name=f"{MAPS.name}-{letter}")
+                widgets.show_figure(here, MAPS, name=f"{MAPS.name}-{letter}")
             except NotAvailable as error:
                 messages.show_finding("There is no map", str(error))
             except SentiscopeError as error:
@@ -214,7 +198,7 @@ def _show_maps(source: Source) -> dict[str, Table]:
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
-    tables = show_with_tables(COST, COST.read_data(source))  # not cached: new runs and measurements change it
+    tables = widgets.show_with_tables(COST, COST.read_data(source))  # not cached: new runs and measurements change it
     lacking = [each.run for each in (source.record, *source.others) if data.read_efficiency(each).one is None]
     if lacking:
         offer_speed(lacking, "Measure speed and memory", "measure", icon=":material/timer:")
@@ -236,7 +220,7 @@ def select_cell(source: Source) -> None:
     selection.choose_keys(shape.answers[0].record, source.split, keys, about, by=state.MATRIX, by_outcome=True)
 
 
-def _show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
+def _show_cell_texts(shape: AgreementMatrix) -> None:
     keys = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
     now = selection.get_selection(record) if (record := get_chosen_run()) else None
     places = {key: row for row, key in enumerate(keys)}
@@ -258,11 +242,10 @@ def _show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     of, table = [shape.letters, now.words, len(rows)], compare_sentences.build_cell_table(shape, shown)
     alt = f"Sentences: {now.words}"
     show_sentences(table, alt, columns, of, marked, lambda row: selection.look_at(record, order[row]), most=SHOWN)
-    if marked is not None:
-        if show_inside_button(record, "Look inside with both runs"):
-            one, other = (each.record.run for each in shape.answers)
-            state.choose_run(one)
-            selection.look_inside(**{state.BESIDE: other})
+    if marked is not None and show_inside_button(record, "Look inside with both runs"):
+        one, other = (each.record.run for each in shape.answers)
+        state.choose_run(one)
+        selection.look_inside(**{state.BESIDE: other})
 
 
 show_page()

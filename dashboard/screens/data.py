@@ -24,7 +24,7 @@ from dashboard.access import DataCard
 from dashboard.data import data
 from dashboard.figures import dataset_summary as figures
 from dashboard.figures.dataset_summary import CARDINALITY, SPLITS
-from dashboard.figures.datasets import BUILT_IN, DatasetOption, filter_rows
+from dashboard.figures.datasets import BUILT_IN, DatasetOption, build_catalog_table, filter_rows
 from dashboard.screens import data_file
 from dashboard.screens.data_rows import show_filters, show_rows, show_text
 from dashboard.widgets.export import Table, show_export_bar
@@ -125,7 +125,7 @@ def _show_named() -> dict[str, Table]:
     show_caption(NAMED)
     widths = {"Name": 150, "State": 130, "Source": 240, "Layout": 240, "Terms": 130, "Checked": 96}
     columns = {name: (name, width) for name, width in widths.items()}
-    show_table(access.build_named_table(), NAMED_SETS, columns, row_height=2 * get_row_height())
+    show_table(build_catalog_table(access.has_hub()), NAMED_SETS, columns, row_height=2 * get_row_height())
     return {}
 
 

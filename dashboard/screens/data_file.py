@@ -187,11 +187,10 @@ def show_decisions(
         back = {FOUND: ""} if decision.setting.removeprefix("data.") in changed else {}
         if values := {**back, **_list_alternatives(decision, task)}:
             offered.append((decision, values, f"{key}-{number}"))
-    certain = [each for each in offered if not each[0].guessed]
     for each in offered:
-        if each not in certain:
+        if each[0].guessed:
             _show_decision(*each, use)
-    if certain:
+    if certain := [each for each in offered if not each[0].guessed]:
         with st.expander("How it was read"):
             for each in certain:
                 _show_decision(*each, use)

@@ -112,12 +112,8 @@ def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     unknown, cut = (any(getattr(piece, name) for piece in pieces) for name in ("unknown", "cut"))
     if unknown or cut:
         st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))
-    beyond = (
-        f" The first {datasets.SHOWN_TOKENS} of {count(len(pieces))} are drawn."
-        if len(pieces) > datasets.SHOWN_TOKENS
-        else ""
-    )
-    show_caption(STEPS + beyond)
+    beyond = f" The first {datasets.SHOWN_TOKENS} of {count(len(pieces))} are drawn."
+    show_caption(STEPS + beyond * (len(pieces) > datasets.SHOWN_TOKENS))
 
 
 def _look_inside(rows: pd.DataFrame, place: int) -> None:

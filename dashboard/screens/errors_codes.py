@@ -59,12 +59,7 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
 
 
 def _show_actions(
-    codes: Codes,
-    shown: RowSelection,
-    coded: Annotations,
-    everything: Annotations,
-    shape: CodesShape,
-    known: list[Draw],
+    codes: Codes, shown: RowSelection, coded: Annotations, everything: Annotations, shape: CodesShape, known: list[Draw]
 ) -> None:
     keys = _list_keys(shown)
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -90,8 +85,7 @@ def _show_actions(
         show_draws(shown, coded, known)
         show_history(codes, shown, coded, everything)
         _show_files(codes, shown, coded)
-        pair = shape.pair
-        if pair and pair["apart"]:
+        if (pair := shape.pair) and pair["apart"]:
             label = f"Show {plural(len(pair['apart']), 'disagreement')}"
             st.button(label, key="codes-apart", type="tertiary", on_click=partial(_select_disagreed, shown, pair))
 
@@ -108,12 +102,9 @@ def _list_keys(shown: RowSelection) -> list[str]:
 
 def _drop_code_rules(shown: RowSelection) -> RowSelection:
     """Return the rows selected without filter rules on annotation codes, with which a code's share would be 100 %."""
-    others = _set_code_rule("")
-    return (
-        shown
-        if others == _get_selection()
-        else data.select_tagged_rows(shown.table.record, shown.table.split, str(others), state.get_author())
-    )
+    if (others := _set_code_rule("")) == _get_selection():
+        return shown
+    return data.select_tagged_rows(shown.table.record, shown.table.split, str(others), state.get_author())
 
 
 def _show_table(shape: CodesShape) -> None:
@@ -210,8 +201,7 @@ def _show_files(codes: Codes, shown: RowSelection, coded: Annotations) -> None:
 
 def _import_file(codes: Codes, shown: RowSelection, key: str) -> None:
     """Import an uploaded file of annotation codes or of a codebook (widget callback)."""
-    file = state.get_value(key, None)
-    if file is None:
+    if (file := state.get_value(key, None)) is None:
         return
     content = file.getvalue()
     with tempfile.TemporaryDirectory() as folder:

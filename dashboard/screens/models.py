@@ -20,10 +20,9 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures import model_plan
 from dashboard.widgets.export import Table, show_export_bar
-from dashboard.widgets.fields import choose_data, match_labels, pick_preset, show_model
 from dashboard.widgets.figure import show_caption, show_heading, show_table
 from dashboard.widgets.messages import as_sentence, explain_refusal, show_finding, show_header, show_summary
-from dashboard.widgets.options import Sections, collect_tables
+from dashboard.widgets.options import Sections, choose_data, collect_tables, match_labels, pick_preset, show_model
 from dashboard.widgets.progress import show_job, show_start_button
 from dashboard.widgets.style import get_row_height
 

@@ -18,18 +18,16 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import thresholding
 from dashboard.figures.decisions import BARS, PHENOMENON, Decision, SplitPredictions
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import escape_text, find_cell
 from dashboard.figures.error_rates import CLASS, SAVED, SavedSlices
 from dashboard.figures.figure import Source
 from dashboard.figures.metrics import CONFIDENCE, PHENOMENA
-from dashboard.figures.results import Stat, list_split_stats
-from dashboard.figures.subplots import find_cell
 from dashboard.figures.thresholding import LABELS
 from dashboard.selection import SelectedTexts
 from dashboard.widgets.export import Tables
 from dashboard.widgets.figure import show, show_caption, show_figure, show_figure_heading, show_heading, show_table
 from dashboard.widgets.messages import show_notice
-from dashboard.widgets.options import choose_option, pick_option
+from dashboard.widgets.options import pick_option
 from dashboard.widgets.selection_bar import show_selected
 
 BAR = f"fig-{CONFIDENCE.name}"
@@ -183,20 +181,6 @@ def _report_change(said: str) -> None:
 INTERVALS = (
     "Macro: mean over labels. Micro: over all decisions. Accuracy is not defined: a sentence may have several labels."
 )
-
-
-def pick_label(source: Source) -> None:
-    """Show the menus of a multi-label run: the kind of thresholds, and the label that the page is about."""
-    choose_option(thresholding.LIMITS, source, plain=True)
-    pick_option(thresholding.RULE, source, label="Label", width=200, plain=True)
-
-
-def list_main_stats(source: Source) -> list[Stat]:
-    """Return the main metrics of a run on a split; with several labels per text, at the chosen thresholds."""
-    if source.record.task != "multi":
-        return list_split_stats(source.record, source.split, source.report)
-    choice = str(source.get_choice(thresholding.LIMITS))
-    return thresholding.list_metric_stats(source.record, source.split, source.report, choice)
 
 
 def apply_thresholds(source: Source, decision: Decision) -> SplitPredictions:

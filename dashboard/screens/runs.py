@@ -54,7 +54,11 @@ def show_page() -> None:
             offer_import()
             pick_order(metrics)
     show_export_bar("runs", {"Runs": partial(build_run_frame, records)}, figures=False)
-    _test_ties(boards)
+    untested = [board for board in boards if data.get_ties(board).groups is None]
+    for board in untested:  # last, since it is slow
+        data.test_ties(board)
+    if untested:
+        state.rerun_page()
 
 
 def _list_facts(records: Sequence[RunRecord], boards: Sequence[Board]) -> list[tuple[str, str]]:
@@ -64,15 +68,6 @@ def _list_facts(records: Sequence[RunRecord], boards: Sequence[Board]) -> list[t
     what = "run" if own else "starter model"
     where = f"{count(len(boards))} data sets" if len(boards) != 1 else name_board(boards[0]).lower()
     return [(count(len(records)), f"{what}{'s' * (len(records) != 1)}"), ("", where)]
-
-
-def _test_ties(shown: Sequence[Board]) -> None:
-    """Test which leaderboard models are statistically tied, then rerun the page; called last since it is slow."""
-    untested = [board for board in shown if data.get_ties(board).groups is None]
-    for board in untested:
-        data.test_ties(board)
-    if untested:
-        state.rerun_page()
 
 
 def _list_states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:

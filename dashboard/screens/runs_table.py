@@ -21,8 +21,7 @@ from dashboard.figures.results import CORPUS
 from dashboard.model_html import build_page, find_obstacle
 from dashboard.widgets.export import offer_download
 from dashboard.widgets.figure import show_caption, show_drawing, show_heading
-from dashboard.widgets.messages import show_finding as show_finding
-from dashboard.widgets.messages import show_refusal, show_selection, show_summary
+from dashboard.widgets.messages import show_finding, show_refusal, show_selection, show_summary
 from dashboard.widgets.runs import offer_removal, offer_speed
 from dashboard.widgets.style import get_look
 

@@ -27,9 +27,9 @@ from dashboard.screens.sentence_history import remember_state, show_undo_buttons
 from dashboard.screens.sentence_more import has_maps, show_more
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table
-from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part
 from dashboard.widgets.kept_steps import show_step
 from dashboard.widgets.messages import escape_label, show_finding, show_header, show_notice
+from dashboard.widgets.options import fill_text, read_link_edits, show_text_part
 from dashboard.widgets.runs import describe_attention, list_facts, require_run, require_weights
 from dashboard.widgets.style import add_style, get_look
 

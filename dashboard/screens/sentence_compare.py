@@ -20,15 +20,15 @@ from dashboard.figures import attribution_comparison
 from dashboard.figures.attention import MapRow, build_combined_rows, compare_views, find_top_weight, has_subtraction
 from dashboard.figures.attention_heads import COMBINED, CombinedMaps
 from dashboard.figures.attribution_comparison import DIFFERENCE, describe_difference, read_sentence
-from dashboard.figures.display_names import get_data_name
 from dashboard.figures.figure import Source
+from dashboard.figures.results import get_data_name
 from dashboard.figures.word_attributions import TOWARDS
 from dashboard.screens.sentence_bench import compute_words, show_words
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Tables
-from dashboard.widgets.fields import parse_edits
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import show_finding, show_problem
+from dashboard.widgets.options import parse_edits
 from dashboard.widgets.runs import choose_runs
 from dashboard.widgets.style import get_look, split_page
 

@@ -14,9 +14,9 @@ from dashboard.data import data
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.start import CLASSES, NAME, StartView, TypedSentence, draw_start
 from dashboard.screens import NO_PAGE, PAGES
-from dashboard.widgets.fields import LONGEST
 from dashboard.widgets.figure import show_drawing
 from dashboard.widgets.messages import as_sentence
+from dashboard.widgets.options import LONGEST
 from dashboard.widgets.style import add_style, get_look
 from dashboard.widgets.unfinished import UnfinishedTask, find_unfinished
 

@@ -18,10 +18,9 @@ from dashboard.figures.forward_pass import COMPONENT, HEAD, STAGE, STEPS, build_
 from dashboard.figures.results import choose_default_text
 from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.fields import fill_text, read_link_edits, show_text_part
 from dashboard.widgets.figure import show_bare, show_caption, show_others
 from dashboard.widgets.messages import as_sentence, show_finding, show_header
-from dashboard.widgets.options import choose_option, read_option
+from dashboard.widgets.options import choose_option, fill_text, read_link_edits, read_option, show_text_part
 from dashboard.widgets.runs import describe_attention, list_facts, require_run, require_weights
 from dashboard.widgets.style import add_style, get_look
 

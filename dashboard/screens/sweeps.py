@@ -15,17 +15,17 @@ from core.formatting import count
 from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
 from core.runs.configuration import START, add_start_settings
+from core.runs.store import RunStore
 from core.runs.sweep import Plan, parse_grid
 from core.runs.sweep_drive import SweepState
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
 from dashboard.figures.drawing import NOTHING
+from dashboard.widgets import options
 from dashboard.widgets.export import show_export_bar
-from dashboard.widgets.fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_problem, show_progress, show_summary
-from dashboard.widgets.options import choose_sections, show_sections
 from dashboard.widgets.style import get_look
 
 QUESTION = "Which setting is best, and is the difference real?"
@@ -56,13 +56,6 @@ def show_page() -> None:
     _show_sweep(plan, bar)
 
 
-def _show_members(shown: figures.Members) -> None:
-    show_summary(figures.describe_best(shown), "")
-    drawing, reading = figures.MEMBERS.draw(shown, get_look()), str(figures.MEMBERS.reading)
-    show_drawing(drawing, figures.MEMBERS.name, f"{shown.metric} of each run. {reading}")
-    show_caption(reading)
-
-
 def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
     found = sweep_drive.read_progress(data.store(), plan)
     live = _is_live(plan, found)
@@ -71,7 +64,7 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         show_problem(f"{data.label_run(run)} has failed", reason)
     if not found.counts["done"]:
         show_finding("Nothing to compare yet", "The table appears when the first run is done.")
-        show_sections({NEW: partial(show_form, fold=False)})
+        options.show_sections({NEW: partial(show_form, fold=False)})
         return
     version = hash_value({"done": found.counts, "failed": found.failures})
     whole = data.build_sweep_table(plan, version, tests=False)
@@ -85,8 +78,11 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         bound = {"key": state.BASELINE, "bind": "query-params", "width": 240}
         baseline = st.selectbox("Compare with", labels, index=None, placeholder="TF-IDF only", **bound)
     if cells := figures.list_chart_cells(whole, named[title]):
-        _show_members(figures.Members(cells, title))
-
+        shown, reading = figures.Members(cells, title), str(figures.MEMBERS.reading)
+        show_summary(figures.describe_best(shown), "")
+        drawing = figures.MEMBERS.draw(shown, get_look())
+        show_drawing(drawing, figures.MEMBERS.name, f"{title} of each run. {reading}")
+        show_caption(reading)
     table = data.build_sweep_table(plan, version, (named[title],), baseline or "")
     show(figures.TABLE, figures.build_table_frame(table))
     runs = figures.build_member_frame(whole)
@@ -98,7 +94,7 @@ def _show_sweep(plan: Plan, bar: DeltaGenerator) -> None:
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
 
     sections: dict[str, Callable[[], None]] = {RUNS: show_runs, NEW: partial(show_form, fold=False)}
-    show_sections(sections)
+    options.show_sections(sections)
 
     def build_full_table() -> pd.DataFrame:
         whole = data.build_sweep_table(plan, version, (), baseline or "")
@@ -129,22 +125,17 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
             show_progress(title, " · ".join(filter(None, (rest, waits, close))) or "none failed", found.share)
         if going:
             stop = "Stops training and saves a checkpoint; “Resume” continues"
-            st.button(
-                "Stop", icon=":material/pause:", key="sweep-stop", on_click=_stop_sweep, args=(plan.name,), help=stop
-            )
+            act = partial(_change_sweep, sweep_drive.cancel, plan.name)
+            st.button("Stop", "sweep-stop", stop, act, icon=":material/pause:")
         elif found.counts["done"] < found.total:
             about = "Trains the remaining runs, as `sentiscope sweep` does with this name"
-            st.button("Resume", "sweep-go-on", about, partial(_resume_sweep, plan.name), icon=":material/play_arrow:")
+            act = partial(_change_sweep, sweep_drive.start_driver, plan.name)
+            st.button("Resume", "sweep-go-on", about, act, icon=":material/play_arrow:")
 
 
-def _stop_sweep(name: str) -> None:
+def _change_sweep(act: Callable[[RunStore, str], object], name: str) -> None:
     with state.store_refusal(state.SWEEP_PROBLEM):
-        sweep_drive.cancel(data.store(), name)
-
-
-def _resume_sweep(name: str) -> None:
-    with state.store_refusal(state.SWEEP_PROBLEM):
-        sweep_drive.start_driver(data.store(), name)
+        act(data.store(), name)
 
 
 FOLDS_HELP = "Cross-validation: train is divided into this many parts; each is the test split once. 0: the given splits"
@@ -162,11 +153,11 @@ def show_form(*, fold: bool) -> None:
     """
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_make_key("models"), width=360)
-        pick_dataset()
+        options.pick_dataset()
         _pick_number("Seeds", "seeds", 20, SEEDS, SEEDS_HELP, low=1)
         st.button("Start sweep", type="primary", key="sweep-start", on_click=_start_sweep)
     with st.container(key="sweep-more", horizontal=True, vertical_alignment="center", gap="medium"):
-        opened = choose_sections([SETTINGS, COMMAND], plain=True) if fold else [SETTINGS, COMMAND]
+        opened = options.choose_sections([SETTINGS, COMMAND], plain=True) if fold else [SETTINGS, COMMAND]
         cost = st.empty()
     if SETTINGS in opened:
         with st.container(key="sweep-settings", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -176,8 +167,8 @@ def show_form(*, fold: bool) -> None:
             kept: dict[str, Any] = {"persist_state": "session"}
             example = "training.lr=1e-4,5e-4"
             st.text_input("Grid", key=_make_key("grid"), placeholder=example, width=260, help=GRID_HELP, **kept)
-            pick_start(_make_key("start"))
-            show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
+            options.pick_start(_make_key("start"))
+            options.show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
             st.text_input("Name", key=_make_key("name"), placeholder=_find_free_name(), width=160, **kept)
     if text := state.pop_value(state.SWEEP_PROBLEM):
         show_problem("This sweep cannot start", text)
@@ -223,7 +214,7 @@ def _make_plan() -> Plan:
     fixed = {name: str(value) for name, value in add_start_settings(chosen, data.store()).items()}
     name, models = _get_choice("name", "").strip() or _find_free_name(), tuple(_get_choice("models", MODELS))
     seeds, folds = tuple(range(int(_get_choice("seeds", SEEDS)))), int(_get_choice("folds", 0))
-    recipe = get_recipe(_get_choice("recipe", False))
+    recipe = options.get_recipe(_get_choice("recipe", False))
     plan = Plan(name, models, data=(source,), grid=grid, settings=fixed, seeds=seeds, folds=folds, recipe=recipe)
     sweep.list_members(plan)  # raises for an invalid cell
     return plan

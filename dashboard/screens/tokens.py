@@ -17,10 +17,9 @@ from dashboard.figures.figure import Source
 from dashboard.figures.results import find_metric, list_stats
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import Table, Tables, show_export_bar
-from dashboard.widgets.fields import show_text_field
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures, show_heading, show_others
 from dashboard.widgets.messages import show_error, show_finding, show_header, show_problem, show_shift, show_summary
-from dashboard.widgets.options import choose_option, collect_tables, pick_option
+from dashboard.widgets.options import choose_option, collect_tables, pick_option, show_text_field
 from dashboard.widgets.runs import describe_end, list_facts, require_run
 
 TITLE, QUESTION = "Tagging", "Which spans does it find, and which does it miss?"

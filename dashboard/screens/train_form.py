@@ -24,10 +24,9 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import model_plan as plan
 from dashboard.figures.model_plan import ModelDiagram
-from dashboard.widgets import fields as form_fields
+from dashboard.widgets import options
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import as_sentence, explain_refusal, show_problem, show_refusal, show_summary
-from dashboard.widgets.options import choose_sections
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
 LENGTH_HELP = (
@@ -61,13 +60,13 @@ def show_form(offer: Callable[[], None]) -> None:
     """
     _follow_settings()
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
-        form_fields.pick_preset(MODEL, help="The Models page shows how each is built")
-        form_fields.pick_dataset(more="; the Data page shows its content")
+        options.pick_preset(MODEL, help="The Models page shows how each is built")
+        options.pick_dataset(more="; the Data page shows its content")
         bound: dict[str, Any] = {"key": state.LENGTH, "bind": "query-params", "required": True}
         st.segmented_control("Length", list(LENGTHS), default=LENGTH, help=LENGTH_HELP, **bound)
         st.button("Start training", type="primary", on_click=_start_training, key="start")
     with st.container(key="train-more", horizontal=True, vertical_alignment="center", gap="small"):
-        opened = choose_sections([COMPOSER, ADVANCED, PLAN], plain=True)
+        opened = options.choose_sections([COMPOSER, ADVANCED, PLAN], plain=True)
         if st.button("Try several settings", "to-sweeps", SWEEPS_HELP, type="tertiary"):
             state.open_page("sweeps")
         offer()
@@ -158,7 +157,7 @@ def _list_defaults(along: dict[str, Any]) -> RunConfig:
 
 
 def _get_recipe() -> str:
-    return form_fields.get_recipe(state.get_value(state.RECIPE, False))
+    return options.get_recipe(state.get_value(state.RECIPE, False))
 
 
 def _make_settings(source: str) -> dict[str, Any]:
@@ -167,10 +166,8 @@ def _make_settings(source: str) -> dict[str, Any]:
 
 def _start_training() -> None:
     with state.store_refusal(state.PROBLEM):
-        draft = _make_draft()
-        record = training_jobs.submit(
-            data.store(), draft.config, draft.model, state.get_value(state.NAME, ""), draft.recipe
-        )
+        draft, name = _make_draft(), state.get_value(state.NAME, "")
+        record = training_jobs.submit(data.store(), draft.config, draft.model, name, draft.recipe)
         state.choose_run(record.run)
 
 
@@ -190,7 +187,7 @@ def _show_composer(defaults: RunConfig, model: ModelConfig | None) -> None:
 def _show_model(config: RunConfig, size: Size | None) -> None:
     vocabulary = size.vocabulary if size else config.text.max_vocab
     made = ModelDiagram(list_parts(config.model, vocabulary=vocabulary, classes=2), "composed")
-    form_fields.show_model("composed", config.model, made)
+    options.show_model("composed", config.model, made)
 
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
@@ -206,8 +203,8 @@ def _show_settings(defaults: RunConfig) -> None:
         look: dict[str, Any] = {"placeholder": "made from data, model, seed and time", "width": 360}
         look["help"] = "Letters, digits, dots and dashes; a taken name gets a number"
         st.text_input("Name of the run", key=state.NAME, persist_state="session", **look)
-        form_fields.pick_start(state.SETTING + START)
-        form_fields.show_recipe_switch(state.RECIPE, RECIPE_MORE)
+        options.pick_start(state.SETTING + START)
+        options.show_recipe_switch(state.RECIPE, RECIPE_MORE)
         n = len(data.list_examples())
         about = "They join only the training split; no metric includes them (data.examples). "
         about += "Behaviour tests lists them" if n else "None is saved yet: press Save on Sentence"
@@ -233,11 +230,8 @@ def show_fields(
         columns = st.columns(COLUMNS, vertical_alignment="bottom")
         for column, setting in zip(columns, listed[start : start + COLUMNS], strict=False):
             with column:
-                _show_field(
-                    setting,
-                    plan.format_setting(defaults, setting.name) or empty,
-                    explain_idle(setting.name, model) if model else "",
-                )
+                default = plan.format_setting(defaults, setting.name) or empty
+                _show_field(setting, default, explain_idle(setting.name, model) if model else "")
 
 
 def _show_field(setting: Setting, default: str, idle: str) -> None:

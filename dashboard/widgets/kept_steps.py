@@ -23,8 +23,7 @@ def show_curves(record: RunRecord, figure: Figure[Shape], shape: Shape) -> Table
     """Show curves over epochs, where a click opens Sentence at the nearest step whose weights are kept."""
     steps = list_kept_steps(data.store().get_path(record.run))
     key = f"fig-{figure.name}"
-    more = CLICK if steps else ""
-    tables = show_with_tables(figure, shape, more=more, on_select="rerun", selection_mode="points")
+    tables = show_with_tables(figure, shape, more=CLICK if steps else "", on_select="rerun", selection_mode="points")
     points = state.get_clicked_points(key)
     if points and not steps:
         show_caption(NONE)

@@ -12,8 +12,7 @@ from core.runs.efficiency import Speed
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.display_names import get_data_name
-from dashboard.figures.results import CORPUS, choose_default_run, read_headline
+from dashboard.figures.results import CORPUS, choose_default_run, get_data_name, read_headline
 from dashboard.screens import PAGES
 from dashboard.widgets.messages import explain_refusal, show_empty, show_finding, show_header, show_problem
 from dashboard.widgets.progress import show_job, start_analyses

@@ -11,7 +11,7 @@ from answering import answering, right_where, texts
 from core import api
 from core.runs.store import RunStore
 from dashboard.export import _draw_figures, _make_source
-from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import escape_text
 from dashboard.figures.theme import Look
 
 NAMES = ('Qa "no" & <b>%{zz}</b>\n😀', "Qb 'yes' &amp; 50 %\r\n👍🏽")

@@ -11,7 +11,7 @@ from core import api
 from core.api.public_classes import Run
 from core.cli import main
 from dashboard.data import data
-from dashboard.widgets.fields import parse_edits
+from dashboard.widgets.options import parse_edits
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from waiting import until
 from core.api.machine import build_command, dashboard
 from core.exceptions import InputError
 from dashboard import workers
-from dashboard.pool_member import KeptUploads
+from dashboard.launcher import KeptUploads
 from dashboard.workers import COOKIE, HEAD, Proxy, Worker
 
 UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\n"

@@ -12,10 +12,10 @@ import pytest
 from plotly.subplots import make_subplots
 
 from core.formatting import format_duration, format_plus_minus, format_subscript, number, signed
+from dashboard import access
 from dashboard.figures import theme
-from dashboard.figures.display_names import get_data_name, strip_store
-from dashboard.figures.drawing import Component, DataTable, TableColumn, add_title, write_fragment
-from dashboard.figures.subplots import Panels, find_cell
+from dashboard.figures.drawing import Component, DataTable, Panels, TableColumn, add_title, find_cell, write_fragment
+from dashboard.figures.results import get_data_name
 from dashboard.figures.theme import DARK, LIGHT, Look, build_template
 
 THEMES = [("light", LIGHT), ("dark", DARK)]
@@ -35,11 +35,11 @@ def test_data_set_has_its_registered_name_or_its_file_name(name, said):
     assert get_data_name(name) == said
 
 
-def test_only_files_in_the_store_lose_their_path_and_intervals_are_short():
-    store = Path("/srv/runs/.data")
-    assert strip_store("/srv/runs/.data/files/ab12/tweets.csv", store) == "tweets.csv"
-    assert strip_store("/home/me/tweets.csv", store) == "/home/me/tweets.csv"
-    assert strip_store("built-in", store) == "built-in"
+def test_only_files_in_the_store_lose_their_path_and_intervals_are_short(monkeypatch):
+    monkeypatch.setattr(access, "get_library_folder", lambda: Path("/srv/runs/.data"))
+    assert access.format_name("/srv/runs/.data/files/ab12/tweets.csv") == "tweets.csv"
+    assert access.format_name("/home/me/tweets.csv") == "/home/me/tweets.csv"
+    assert access.format_name("built-in") == "built-in"
     assert format_plus_minus(0.843, 0.819, 0.867) == "0.843 ± 0.024"
     assert format_plus_minus(0.99, 0.95, 1.0) == "0.990 (0.950 to 1.000)"
 

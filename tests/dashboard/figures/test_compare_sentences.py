@@ -6,8 +6,8 @@ import pytest
 from core.api import public as sentiscope
 from core.exceptions import InputError, NotAvailable
 from core.runs.projections import LayerFiles, compare_layers
+from dashboard.figures.compare_sentences import CKA, describe_similarity
 from dashboard.figures.figure import Source
-from dashboard.figures.layer_similarity import CKA, describe_similarity
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
