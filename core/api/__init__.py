@@ -43,7 +43,7 @@ VERBS: dict[str, str] = {
     "report": "exhibits:report",
     "export": "exhibits:export",
     "lesson": "exhibits:lesson",
-    "claims": "paper_claims:claims",
+    "claims": "papers:claims",
     "reproduce": "papers:reproduce",
     "theory": "theory_experiments:theory",
     "presets": "models:presets",

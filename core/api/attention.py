@@ -45,7 +45,7 @@ def attend(
         outside the lexicon): as in `core.interpret.split_attention.describe_split`, each row with `value`, `interval`
         and, where there is one, `control`; `deviation` with `against`: the difference from the other run; `examples`:
         texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`;
-        `words`: `texts` and `rows` as of `core.interpret.word_effects.measure_words`; `effects`: as
+        `words`: `texts` and `rows` as of `core.interpret.attribution.measure_words`; `effects`: as
         `core.runs.part_importance.measure_effects`; `demos`: as `find_demos` there. A step that was left out is None.
     """
     store = store or RunStore()

@@ -304,7 +304,7 @@ def codes_export(
     made: dict[str, Any] = {"file": str(file), "rows": int(found.rows.sum())}
     if Path(file).suffix.lower() == ".json":
         names = [code.name for code in found.coded.book]
-        made["interface"] = error_analysis.annotation_formats.describe_interface(found.table.classes, names)
+        made["interface"] = error_analysis.annotations_csv.describe_interface(found.table.classes, names)
     if not book:
         return made
     write_named("--book", book, error_analysis.annotations_csv.format_codebook(found.codes))

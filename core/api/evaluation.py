@@ -105,7 +105,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         compared: dict[str, Any] = {}
         if self.wanted.edit:
             trained, loaded = loaded, loaded.edit_all(self.wanted.edit)
-            compared["edited"] = runs.edit_effect.measure_edit(trained, loaded, given)
+            compared["edited"] = runs.part_importance.measure_edit(trained, loaded, given)
         if self.against:  # compares the default metric on the same rows (accuracy: McNemar's exact test)
             sides = runs.comparison.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
             (pair,) = runs.comparison.compare_models(sides)["pairs"]

@@ -1,23 +1,28 @@
-"""The papers' tables beside our results: print them, list what is missing, train it."""
+"""Papers' tables beside our results (print them, list what is missing, train it), and their claims, checked."""
 
 import csv
 import io
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from core.api.options import CliArgument, OnProgress, Store, split_names
 from core.api.printing import say, tabulate
 from core.data.sources import SOURCES, check_availability
 from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, escape_formula, signed
+from core.models.presets import PAPERS
 from core.papers import reproduction, training_cells
+from core.papers.claims import FINDERS, VERDICTS, list_claims
 from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
-from core.papers.training_cells import RESULTS, Tell, TrainingCell
+from core.papers.training_cells import RESULTS, TrainingCell
 from core.preset_catalog import find_paper
+from core.runs import background_jobs, queue
 from core.runs.backbones import find_backbone
-from core.runs.background_jobs import Files, publish_progress
+from core.runs.background_jobs import Analysis, Files, Offer, Tell, publish_progress
 from core.runs.store import RunStore, make_slug
 
 FORMATS = ("text", "csv", "markdown", "latex")
@@ -260,3 +265,70 @@ _LATEX = {
 def escape_latex(text: str) -> str:
     """Return a text as LaTeX that any engine can set."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def claims(
+    paper: Annotated[str, CliArgument(f"{', '.join(FINDERS)}, or a title; default: all.", metavar="[PAPER]")] = "",
+) -> dict[str, Any]:
+    """Check what a paper says about its results against the numbers in its own tables. Nothing is trained.
+
+    Returns:
+        `paper`, the key, empty for all; `claims`: `paper`, `claim` in our words, `source` (section and table),
+        `reported` and `recomputed` (a number or several in the paper's units; None: the claim has none), `verdict`
+        (holds, in part or does not follow), `count`, `sentence` (what the numbers give).
+    """
+    key = find_paper(paper) if paper else ""
+    if key and key not in FINDERS:
+        raise InputError(f"'{paper}' is not a paper; there are {', '.join(FINDERS)}")
+    return {
+        "paper": key,
+        "claims": [{"paper": each} | row for each in FINDERS if key in ("", each) for row in list_claims(each)],
+    }
+
+
+def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many claims hold, follow in part, and do not follow, as a sentence."""
+    counts = Counter(row["verdict"] for row in rows)
+    holds, part, wrong = (counts[each] for each in VERDICTS)
+    verbs = "claim holds" if len(rows) == 1 else "claims hold"
+    return f"{holds} of {len(rows)} {verbs}, {part} in part, {wrong} {'does' if wrong == 1 else 'do'} not follow."
+
+
+def print_claims(result: dict[str, Any]) -> None:
+    """Print the claims of each paper with their verdicts, and a line that counts these."""
+    for paper in dict.fromkeys(row["paper"] for row in result["claims"]):
+        rows = [row for row in result["claims"] if row["paper"] == paper]
+        say(f" {count_verdicts(rows)}", head=f"{PAPERS[paper]}:")
+        tabulate(rows, ("verdict", "claim", "sentence", "source"), whole="verdict")
+        say("")
+
+
+@dataclass(frozen=True)
+class MissingResults(Analysis[int]):
+    """The trainings that a table of a paper still needs, run by the command `reproduce`."""
+
+    paper: str
+    table: str
+    scale: str
+    name: ClassVar[str] = "reproduce"
+    offer = Offer("Run what is missing", "Training what is missing", "Training what is missing failed", "")
+
+    @classmethod
+    def from_table(cls, store: RunStore, paper: str, table: str, scale: str) -> "MissingResults":
+        """Return the trainings of a table, whose progress is next to their results in the folder of runs."""
+        return cls(store.folder / FOLDER, name_job(paper, table), store, paper, table, scale)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the arguments of the command that trains what is missing."""
+        return ("reproduce", self.paper, self.table, "--run", "--resume", "--scale", self.scale)
+
+    def find(self, tell: Tell) -> int:
+        """Train what is missing; return the number of failed trainings."""
+        asked: dict[str, Any] = {"run": True, "resume": True, "scale": self.scale, "on_progress": tell}
+        return int(reproduce(self.paper, self.table, store=self.store, **asked)["failed"])
+
+    def start(self) -> None:
+        """Start the trainings in the background when it is their turn; InputError: this server's queue is full."""
+        command = background_jobs.build_command(*self.words)
+        background_jobs.start_job(self.store, self, command, self.name, lane=queue.TRAINING)

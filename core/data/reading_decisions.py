@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.data import columns as profiles
-from core.data.decoding import DecodedText
+from core.data.decoding import DecodedText, find_garbled
 from core.data.delimited_text import ParsedTable
-from core.data.encoding_guess import find_garbled
 from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shorten
 from core.data.labels import find_form
 from core.exceptions import DataError, try_call

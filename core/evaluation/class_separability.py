@@ -1,4 +1,4 @@
-"""Separability of the classes in the embeddings that a model makes of texts."""
+"""Separability of the classes in the embeddings that a model makes of texts, and similarity of two such embeddings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -135,3 +135,10 @@ def explain_no_silhouette(labels: np.ndarray) -> str:
     if np.ndim(labels) == 2:
         return SEVERAL
     return "" if 2 <= len(np.unique(labels)) < len(labels) else "the sentences belong to fewer than two classes"
+
+
+def compute_cka(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Return linear CKA (Kornblith et al. 2019) of vectors (n, d) and (n, e) of the same texts; None: all are equal."""
+    x, y = (each.astype(np.float64) - each.mean(0, dtype=np.float64) for each in (first, second))
+    below = float(np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y))
+    return float(np.linalg.norm(y.T @ x) ** 2) / below if below > 0 else None

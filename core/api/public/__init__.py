@@ -14,7 +14,7 @@ first needed.
 """
 
 from core import __version__ as __version__
-from core.api.paper_claims import claims as claims
+from core.api.papers import claims as claims
 from core.api.data import counter_examples_export as counter_examples_export
 from core.api.data import counter_examples_keep as counter_examples_keep, counter_examples_list as counter_examples_list
 from core.api.data import counter_examples_remove as counter_examples_remove, data_card as data_card

@@ -1,7 +1,7 @@
 import pytest
 
 from core.api import public as sentiscope
-from core.api.paper_claims import count_verdicts
+from core.api.papers import count_verdicts
 from core.exceptions import InputError
 from core.papers.claims import FINDERS, NOT, list_claims
 
