@@ -23,6 +23,13 @@ def count(value: int) -> str:
     return f"{value:,}".replace(",", NARROW)
 
 
+def plural(number: int, noun: str) -> str:
+    """Format a number of things with their noun: `1 row`, `1 200 rows`, `3 classes`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
 def whole_percent(share: float) -> str:
     """Format a share (0 to 1) in whole percent: `12 %`."""
     return f"{100 * share:.0f} %"

@@ -4,9 +4,8 @@ from typing import Annotated, Any
 
 from core.api.options import CliArgument, OnProgress, RunName, Split, Store
 from core.api.printing import say, tabulate, write_ends, write_p
-from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count, signed
+from core.formatting import count, plural, signed
 from core.interpret.attention_findings import SECTIONS, describe_demo, iterate_findings, name_silenced
 from core.runs import attention_files
 from core.runs.store import RunStore

@@ -10,10 +10,9 @@ from core import error_analysis
 from core.api.options import Author, Clauses, CliArgument, File, RunName, Split, Store, Whose, as_list
 from core.api.printing import make_printer, say, tabulate, write_rate
 from core.atomic import write_named
-from core.data.findings import plural
 from core.error_analysis.annotation_store import has_name, name_author
 from core.exceptions import InputError
-from core.formatting import count
+from core.formatting import count, plural
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:

@@ -15,12 +15,11 @@ from core.api.printing import make_printer, say, tabulate, write_ends
 from core.atomic import write_named
 from core.cache import get_cache_folder
 from core.config import compose
-from core.data.findings import plural
 from core.data.sources import SOURCES, check_availability
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.exceptions import InputError
 from core.fingerprint import hash_value
-from core.formatting import count, format_csv, percent
+from core.formatting import count, format_csv, percent, plural
 from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.configuration import START, configure
 from core.runs.store import RunStore

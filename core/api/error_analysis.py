@@ -8,9 +8,8 @@ from core import error_analysis, runs
 from core.api.options import Against, Clauses, CliArgument, File, OnProgress, RunName, Split, Store, as_list, get_names
 from core.api.printing import say, tabulate, write_ends, write_p, write_points, write_value
 from core.atomic import write_named
-from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, format_csv, signed, whole_percent
+from core.formatting import count, format_csv, plural, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
 

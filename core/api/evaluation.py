@@ -11,10 +11,9 @@ from core import behavioral_tests, error_analysis, evaluation, runs
 from core.api import options
 from core.api.printing import say, tabulate, write_ends, write_p, write_rate, write_value
 from core.cache import get_cache_folder
-from core.data.findings import plural
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
-from core.formatting import count, number, signed
+from core.formatting import count, number, plural, signed
 from core.metrics import METRICS, format_title
 from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.record import WEIGHTS, refuse_passages

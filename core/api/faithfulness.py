@@ -11,9 +11,8 @@ from core import behavioral_tests, interpret, runs
 from core.api import options
 from core.api.prediction import describe_text, open_text
 from core.api.printing import escape_controls, out, say, say_edit, tabulate
-from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import MINUS, count, format_decimals
+from core.formatting import MINUS, count, format_decimals, plural
 from core.interpret.negation_templates import TEMPLATES
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files

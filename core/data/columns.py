@@ -12,8 +12,9 @@ import pandas as pd
 
 from core.data.cells import as_words
 from core.data.dataset import Task
-from core.data.findings import plural, shorten
+from core.data.findings import shorten
 from core.exceptions import DataError
+from core.formatting import plural
 
 TEXT_NAMES = (
     "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text "

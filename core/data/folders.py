@@ -13,11 +13,11 @@ from core.data import conll, limits
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE
 from core.data.decoding import decode_together, replace_surrogates
 from core.data.delimited_text import parse_table, split_lines
-from core.data.findings import ReadingDecision, plural, shorten
+from core.data.findings import ReadingDecision, shorten
 from core.data.labels import sort_names
 from core.data.reading_decisions import describe_encodings
 from core.exceptions import DataError, try_call
-from core.formatting import count
+from core.formatting import count, plural
 
 SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
 """Last words of folder names that mean a split, such as in `20news-bydate-train`."""

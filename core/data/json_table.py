@@ -13,10 +13,10 @@ from core.data import annotation_exports, limits
 from core.data import columns as profiles
 from core.data.cells import check_cell
 from core.data.decoding import replace_surrogates
-from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
+from core.data.findings import Finding, RawTable, name_sheets, shorten
 from core.data.parquet import apply_class_names, read_viewer_classes
 from core.exceptions import DataError
-from core.formatting import count
+from core.formatting import count, plural
 
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4  # Levels of keys that are searched for rows

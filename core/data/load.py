@@ -16,7 +16,7 @@ from core.data.columns import SINGLE, choose_columns, summarize_columns
 from core.data.config import DataConfig
 from core.data.conll import OUTSIDE
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Splits, Task, to_indicators
-from core.data.findings import plural, refuse_findings
+from core.data.findings import refuse_findings
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels, replace_labels
 from core.data.mixture import add_examples, add_texts, drop_learned, exclude_texts, mix_splits
@@ -34,7 +34,7 @@ from core.data.sources import (
 from core.data.sources.source import fetch_splits
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import hash_value
-from core.formatting import count, suggest_name, whole_percent
+from core.formatting import count, plural, suggest_name, whole_percent
 from core.paths import refuse_elsewhere, resolve_path
 
 _AT_ONCE = 10_000  # Texts that are joined at a time; joining all texts of a large data set would double the memory

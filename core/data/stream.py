@@ -20,13 +20,13 @@ from core.data.cells import NESTED, as_word, as_words
 from core.data.columns import ALONE, choose_text, summarize_columns
 from core.data.decoding import DecodedText, decode_bytes, decode_line
 from core.data.delimited_text import parse_rows, parse_table, split_lines
-from core.data.findings import plural, shorten
+from core.data.findings import shorten
 from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
 from core.data.sources.source import OWN_LAYOUT, PublishedLayout
 from core.data.table_reader import FOREIGN, TableSettings, read_label_lines, read_table
 from core.exceptions import DataError, try_call
-from core.formatting import count, join_names
+from core.formatting import count, join_names, plural
 
 AT_ONCE = 4_096
 SAMPLE = 2 * limits.MEGABYTE  # Bytes from which delimiter, header and text column are detected

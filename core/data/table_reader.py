@@ -15,12 +15,12 @@ from core.data.archives import GZIP, ZIP, UnpackedTable, is_archive, read_zipped
 from core.data.decoding import decode_bytes
 from core.data.delimited_text import QUOTE_TEXTS, parse_table
 from core.data.excel import read_excel
-from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, refuse_findings, shorten
+from core.data.findings import Finding, RawTable, list_finding, name_sheets, refuse_findings, shorten
 from core.data.json_table import is_json, read_json
 from core.data.parquet import apply_class_names, parse_parquet, read_class_names
 from core.data.reading_decisions import describe_encoding, describe_sheet, describe_table
 from core.exceptions import DataError
-from core.formatting import count
+from core.formatting import count, plural
 
 _PREFIX = "__label__"
 _PREFIXED = re.compile(r"\s*((?:__label__[^\s,]+(?:\s+|$))+)(.*)", re.DOTALL)

@@ -20,7 +20,6 @@ import pandas as pd
 
 from core.data import sandbox
 from core.data.decoding import decode_bytes
-from core.data.findings import plural
 from core.error_analysis.annotation_store import (
     SEPARATOR,
     Change,
@@ -34,7 +33,7 @@ from core.error_analysis.codebook import KEYS, Codes
 from core.error_analysis.predictions_table import PredictionTable
 from core.error_analysis.row_annotations import Annotations
 from core.exceptions import DataError, InputError, try_call
-from core.formatting import format_csv, strip_apostrophe
+from core.formatting import format_csv, plural, strip_apostrophe
 from core.paths import resolve_path
 
 CODED = ("author", "codes", "note", "time")

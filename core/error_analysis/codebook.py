@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.data.findings import plural
 from core.error_analysis import annotation_store as store
 from core.error_analysis.row_annotations import Annotations, Code
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import InputError
 from core.fingerprint import hash_value
-from core.formatting import count
+from core.formatting import count, plural
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord
 

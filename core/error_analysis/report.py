@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.data.findings import plural
 from core.error_analysis.facets import OUTCOME, TAG, Facet, Facets, Filter, rank_features
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import Clause
@@ -26,7 +25,7 @@ from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, OF_MODELS, Tab
 from core.evaluation.comparison import apply_holm
 from core.evaluation.intervals import compute_wilson
 from core.evaluation.significance import ALPHA
-from core.formatting import count
+from core.formatting import count, plural
 from core.lazy_imports import scipy
 
 LEAST = 30  # rows needed with a tag, and without it, for a risk ratio

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import psutil
 
 from core.config import RunConfig, compose
-from core.data.findings import plural
 from core.exceptions import ConfigError, try_call
-from core.formatting import count
+from core.formatting import count, plural
 from core.models.model_description import count_parameters, list_parts
 from core.runs import queue
 from core.runs.record import RunRecord

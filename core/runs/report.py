@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import VALIDATION, Task, encode_targets
-from core.data.findings import plural
 from core.data.mixture import find_learned
 from core.evaluation import inference, metrics
 from core.evaluation.baseline import YARDSTICKS, load_baseline, read_baseline
@@ -17,7 +16,7 @@ from core.evaluation.group_metrics import evaluate_groups, group_rows, read_colu
 from core.evaluation.intervals import compute_intervals, list_class_intervals
 from core.evaluation.metrics import HALF, Array, Thresholds
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.formatting import count, join_names, whole_percent
+from core.formatting import count, join_names, plural, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
 from core.runs import lineage
