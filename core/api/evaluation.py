@@ -433,7 +433,7 @@ def behave(
         `differences`, for each `capability` and pair of runs: `difference` (failure rate of `first` minus `second`),
         `p`, `p_holm` (Holm over all tests), `interval` (at the level of its Holm step) and `differ`: whether `p_holm`
         is below 0.05, exactly if the interval excludes 0.
-        `groups`: for each run with a positive class, as `core.behavioral_tests.groups.measure_groups`; empty with a
+        `groups`: for each run with a positive class, as `core.behavioral_tests.report.measure_groups`; empty with a
         suite of your own.
     """
     store, names = options.get_store((run, *others), store), list(dict.fromkeys(options.get_names((run, *others))))
@@ -442,7 +442,7 @@ def behave(
     behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)
     asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
-    groups = [] if suite else [behavioral_tests.groups.find_groups(store, each, rename) for each in names]
+    groups = [] if suite else [behavioral_tests.report.find_groups(store, each, rename) for each in names]
     return {**found, "suite": {"file": str(suite), **found["suite"]}, "groups": [each for each in groups if each]}
 
 
@@ -465,9 +465,9 @@ def print_behave(result: dict[str, Any]) -> None:
     for (first, second), where in apart.items():
         say(f"{first} and {second} differ on {', '.join(where) or 'nothing beyond chance'}.")
     for each in result["groups"]:
-        say(behavioral_tests.groups.summarize_groups(each), head="Groups of people: ")
+        say(behavioral_tests.report.summarize_groups(each), head="Groups of people: ")
     if result["groups"]:
-        tabulate(behavioral_tests.groups.list_gap_rows(result["groups"]), ("kind", *names))
+        tabulate(behavioral_tests.report.list_gap_rows(result["groups"]), ("kind", *names))
     say("--json has every test and every failing sentence.")
 
 

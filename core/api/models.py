@@ -225,9 +225,9 @@ class ClassifierOpening(Analysis[dict[str, Any]]):
         return tuple(runs.evaluation_data.build_arguments("", self.wanted))
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Open the classifier as a new run; raises the errors of `core.runs.published_classifier`."""
+        """Open the classifier as a new run; raises the errors of `core.runs.wrapped_model`."""
         folder = Path(self.directory)
-        return runs.published_classifier.open_classifier(self.store, folder, self.wanted, self.title, tell)
+        return runs.wrapped_model.open_classifier(self.store, folder, self.wanted, self.title, tell)
 
 
 def open_classifier(

@@ -208,9 +208,8 @@ def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledS
 
 
 def _load_builtin(name: str, classes: int) -> LabeledSplits:
-    from core.data.sources.builtin.corpus_files import get_class_names, read_life
+    from core.data.sources.builtin.corpus_files import get_class_names, read_life, read_people
     from core.data.sources.builtin.generate import generate_corpus
-    from core.data.sources.builtin.people import read_people
 
     if name in (LIFE, PEOPLE):
         return LabeledSplits(read_life() if name == LIFE else read_people(), get_class_names(2))

@@ -247,7 +247,7 @@ class ModelReader(RunReader):
 
     def read_group_rates(self, record: RunRecord) -> dict[str, Any]:
         """Return a run's stored rates for groups of people; NotAvailable: not measured, or no positive class."""
-        found = behavioral_tests.groups.find_groups(self.store(), record.run, stored=True)
+        found = behavioral_tests.report.find_groups(self.store(), record.run, stored=True)
         if found is None:
             raise NotAvailable(f"this has not been measured yet; `sentiscope behave {record.run}` measures it")
         return found

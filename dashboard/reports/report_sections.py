@@ -39,7 +39,7 @@ MOST_CLASSES = 12  # classes named in one line
 
 def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
     """Write the run card section of a report: the model, how it was trained, and how to train it again."""
-    config, groups = record.config, behavioral_tests.groups.find_groups(store, record.run, stored=True)
+    config, groups = record.config, behavioral_tests.report.find_groups(store, record.run, stored=True)
     known = {
         "Run": record.run,
         "Model": record.described,
@@ -59,7 +59,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Sweep": record.parent,
         "Data fingerprint": record.data_fingerprint,
         "Data preparation": "; ".join(record.data_notes),
-        "Groups of people": "" if groups is None else behavioral_tests.groups.summarize_groups(groups),
+        "Groups of people": "" if groups is None else behavioral_tests.report.summarize_groups(groups),
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
     line, note = write_train_command(record, store)
