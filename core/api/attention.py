@@ -116,5 +116,4 @@ def print_attend(result: dict[str, Any]) -> None:
     if len(rows) > PRINTED:
         say(f"{count(PRINTED)} of {count(len(rows))}; --json has all.")
     if common := [row for row in importance["lambdas"] if row["layer"] is None]:
-        course = ", ".join(f"× {row['factor']:g}: {row['accuracy']:.3f}" for row in common)
-        say(course, head="accuracy with all λ ")
+        say(", ".join(f"× {row['factor']:g}: {row['accuracy']:.3f}" for row in common), head="accuracy with all λ ")

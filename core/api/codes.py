@@ -245,8 +245,7 @@ def codes_draw(
         csv: Write the drawn rows to this file, with the codes of this author only.
     """
     found = _select_rows(run, split, where, store)
-    draw = error_analysis.codebook.draw_sample
-    made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
+    made = error_analysis.codebook.draw_sample(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
         found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
         write_named("--csv", csv, found.encode(author))

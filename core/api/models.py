@@ -226,8 +226,7 @@ class ClassifierOpening(Analysis[dict[str, Any]]):
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Open the classifier as a new run; raises the errors of `core.runs.wrapped_model`."""
-        folder = Path(self.directory)
-        return runs.wrapped_model.open_classifier(self.store, folder, self.wanted, self.title, tell)
+        return runs.wrapped_model.open_classifier(self.store, Path(self.directory), self.wanted, self.title, tell)
 
 
 def open_classifier(

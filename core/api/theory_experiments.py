@@ -97,8 +97,7 @@ def print_theory(result: dict[str, Any]) -> None:
         say(f"layer {result['layer']}, attention from “{result['tokens'][0]}”")
         tabulate(tabulate_kernel(result), whole="token")
     elif result["name"] == "memorise":
-        columns = {"seed": "seed", "steps": "step", "accuracy": "accuracy", "by word counts": "counts"}
-        tabulate(result["rows"], columns)
+        tabulate(result["rows"], {"seed": "seed", "steps": "step", "accuracy": "accuracy", "by word counts": "counts"})
     else:
         say("accuracy on texts that end with “good”; a guess is right for 0.5")
         tabulate(tabulate_markov(result), whole="model")

@@ -125,8 +125,7 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
     rows = list[tuple[str, str]]()
     for name, each in decoded.items():
         if parse_table(each.text, file=name).delimiter == "\t":
-            problem = "has several columns, so it is not a list of texts of one class"
-            raise DataError(problem, file=f"{file}/{name}")
+            raise DataError("has several columns, so it is not a list of texts of one class", file=f"{file}/{name}")
         lines = [line.rstrip("\r\n") for line in split_lines(each.text) if line.strip()]
         limits.check_shape(len(lines), 1, file=name)
         rows += [(line, names[name]) for line in lines]
@@ -159,8 +158,7 @@ def find_folders(folder: TextFolder) -> ClassFolders | None:
 def _find_beside(folder: TextFolder, read: Iterable[TextFolder]) -> tuple[str, ...]:
     taken = {str(each) for each in read}
     files = (name for name in list_files(folder) if PurePosixPath(name).stem.casefold() not in _IGNORED)
-    folders = (f"{each.name}/" for each in list_folders(folder) if str(each) not in taken)
-    return (*sorted(files), *folders)
+    return (*sorted(files), *(f"{each.name}/" for each in list_folders(folder) if str(each) not in taken))
 
 
 def find_class_texts(folder: Path) -> list[Path]:

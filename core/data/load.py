@@ -198,8 +198,7 @@ def _load_source(source: DataSource | None, config: DataConfig) -> tuple[Labeled
 def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledSplits:
     """Replace the labels of published files, which have no `labels.json`, by the class names of their data set."""
     if set(found.classes) <= set(source.classes):
-        classes = tuple(name for name in source.classes if name in found.classes)
-        return dataclasses.replace(found, classes=classes)
+        return dataclasses.replace(found, classes=tuple(name for name in source.classes if name in found.classes))
     if strange := sorted(set(found.classes) - set(source.labels)):
         raise DataError(f"label '{strange[0]:.60}' is not among {', '.join(source.labels)}", file=source.name)
     named = {split: rename_labels(rows["label"], source.labels) for split, rows in found.splits.items()}

@@ -178,12 +178,10 @@ def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, 
     while block := list(islice(rows, AT_ONCE)):
         columns = list(zip(*block, strict=True))
         if None in columns[place]:
-            row = taken + columns[place].index(None) + 1
-            raise DataError("the text is missing", file=file, row=row, field=text)
+            raise DataError("the text is missing", file=file, row=taken + columns[place].index(None) + 1, field=text)
         taken += len(block)
         limits.check_shape(taken, len(schema), file=file)
-        cells = list(map(_build_array, columns, schema.types))
-        yield pa.RecordBatch.from_arrays(cells, schema=schema)
+        yield pa.RecordBatch.from_arrays(list(map(_build_array, columns, schema.types)), schema=schema)
 
 
 def _build_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:

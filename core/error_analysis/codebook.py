@@ -153,8 +153,7 @@ class Codes:
     def write_note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
         """Write an author's note on a sentence, empty: delete it; `goes_on` merges it with the last change of it."""
         author = store.clean_author(author)
-        said = f"note: {_describe_rows((key,))}"
-        with self.ledger.begin_change(self.data, author, said, goes_on=goes_on) as change:
+        with self.ledger.begin_change(self.data, author, f"note: {_describe_rows((key,))}", goes_on=goes_on) as change:
             self.set_note(change, key, author, store.clean_text(text), run)
 
     def set_note(self, change: store.Change, key: str, author: str, text: str, run: str) -> None:
@@ -219,8 +218,7 @@ class Codes:
                     moved = {**row, "author": author}
                     if table == "notes":  # two notes of one author on a sentence become one
                         there = change.read_rows("notes", data=self.data, key=row["key"], author=author)
-                        texts = dict.fromkeys([*(each["text"] for each in there), row["text"]])
-                        moved["text"] = "\n".join(texts)
+                        moved["text"] = "\n".join(dict.fromkeys([*(each["text"] for each in there), row["text"]]))
                     change.put_row(table, moved)
             return bool(change.made)
 

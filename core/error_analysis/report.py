@@ -162,8 +162,7 @@ def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
     options = [each for each in options if each[1].has.sum() >= LEAST]
     if not options or not 0 < wrong.sum() < len(wrong):
         return FoundSlices((), 0)
-    tried = list(_count_pairs(options, wrong))
-    tested = [(each, found) for each, found in tried if found.enough]
+    tested = [(each, found) for each, found in _count_pairs(options, wrong) if found.enough]
     steps = apply_holm([found.p for _, found in tested])
     every = [(each, found, step) for (each, found), step in zip(tested, steps, strict=True) if step.p < ALPHA]
     kept = [one for one in every if one[1].ratio > 1 and _is_worse(one[0], wrong, len(tested))]
@@ -317,6 +316,5 @@ def compute_rate(wrong: np.ndarray) -> dict[str, Any]:
 
 def _to_plain(column: pd.Series) -> list[Any]:
     if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
-        finite = column.astype(object).where(column.notna() & ~column.isin((np.inf, -np.inf)), None)
-        return finite.tolist()
+        return column.astype(object).where(column.notna() & ~column.isin((np.inf, -np.inf)), None).tolist()
     return [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]

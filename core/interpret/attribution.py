@@ -161,8 +161,7 @@ class ExplainedText:
             self.reader.tell(method, None)
             return target(logits)
 
-        model = cast(Embeds, reader.model)
-        return model, Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
+        return cast(Embeds, reader.model), Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
 
     def _sum_to_words(self, tokens: np.ndarray) -> np.ndarray:
         """Sum attributions of tokens into attributions of words, ignoring positions after the text."""

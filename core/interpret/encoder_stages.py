@@ -150,8 +150,7 @@ def yield_encoder_stages(
     polarity = None if read.polarity is None else to_float64(read.polarity[0])
     yield embedding
     inside, first = record.get_part("layer"), model.class_token is not None
-    shown = ShownHead(layer, inside, polarity, first, change, tokens, at + 1, head, component)
-    yield from yield_layer_stages(shown)
+    yield from yield_layer_stages(ShownHead(layer, inside, polarity, first, change, tokens, at + 1, head, component))
     yield from _yield_upper_stages(model, record, tokens, classes, at, head)
 
 

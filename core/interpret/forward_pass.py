@@ -50,8 +50,7 @@ def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens
     reading = "Each token is a row of numbers, learned; its place is not in them."
     names = name_dimensions(x.shape[1])
     if model.segments is None:
-        matrix = StageMatrix("x", x, tokens, names)
-        return ForwardStage("embedding", "Embedding", ("x_i = E_i",), reading, (matrix,))
+        return ForwardStage("embedding", "Embedding", ("x_i = E_i",), reading, (StageMatrix("x", x, tokens, names),))
     rows = to_float64(model.segments(batch.ids)[0])
     total = Sum(((x,), (rows,)), x.shape)
     parts = (StageMatrix("E", x, tokens, names), StageMatrix("S", rows, tokens, names))
@@ -257,5 +256,4 @@ def _build_tokens(encoding: Encoding, read: Batch, tokens: Names, size: int, *, 
     reading = f"The text is split into {what} each with its number in a vocabulary of {count(size)}."
     if not counted and UNKNOWN in encoding.ids:
         reading += f" Number {UNKNOWN} is for all that the vocabulary lacks."
-    formula = r"\mathrm{text} \to t_1,\dots,t_T"
-    return ForwardStage("tokens", "Tokens", (formula,), reading, (matrix,))
+    return ForwardStage("tokens", "Tokens", (r"\mathrm{text} \to t_1,\dots,t_T",), reading, (matrix,))

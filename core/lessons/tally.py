@@ -134,8 +134,7 @@ def _hash_token(code: str, role: str, secret: str) -> str:
 
 
 def _find_class(connection: sqlite3.Connection, code: str) -> SchoolClass | None:
-    asked = "SELECT code, lesson, options, owner FROM classes WHERE code = ?"
-    row = connection.execute(asked, (code,)).fetchone()
+    row = connection.execute("SELECT code, lesson, options, owner FROM classes WHERE code = ?", (code,)).fetchone()
     return SchoolClass(*row) if row else None
 
 

@@ -204,9 +204,8 @@ def compute_alpha_beta(
     if constraint == "pm1":
         if layer == 1:
             return target, -target
-        later = (-0.06, -0.10, -0.08)
         # Beyond the paper's four components, values decrease by the factor of layer 1.
-        return target, later[min(component, 3) - 1] * 0.8 ** max(0, component - 3)
+        return target, (-0.06, -0.10, -0.08)[min(component, 3) - 1] * 0.8 ** max(0, component - 3)
     return target + min(target, 0.4), target
 
 

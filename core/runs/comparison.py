@@ -242,8 +242,7 @@ def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple
             given = record.data_fingerprint, record.classes, functools.partial(load_trained_data, record)
             known = record.results.get("yardstick", {})
             try:
-                fitted = load_baseline(*given, known.get("model", BETTER))
-                chances = fitted.predict(own.texts).astype(np.float64)
+                chances = load_baseline(*given, known.get("model", BETTER)).predict(own.texts).astype(np.float64)
             except SentiscopeError as error:
                 return {}, (f"TF-IDF is left out: {error}.",)
             limits = known.get("tuned", {}).get("thresholds")

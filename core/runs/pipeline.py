@@ -103,8 +103,7 @@ class Experiment(Events):
         known = {name: getattr(dataset, name) for name in ("classes", "task", "ordered")}
         decisions = (each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions)
         own = write_lineage(self.folder / run_record.LINEAGE, _get_texts(dataset, TRAIN)).name
-        before = [Path(file).name for file in self.config.data.parse_list("lineage")]
-        lineage = tuple(dict.fromkeys((own, *before)))
+        lineage = tuple(dict.fromkeys((own, *(Path(file).name for file in self.config.data.parse_list("lineage")))))
         known |= {"data_notes": dataset.notes, "data_fingerprint": dataset.fingerprint}
         known |= {"data_decisions": tuple(decisions)}
         self._update_record(lineage=lineage, lineage_unknown=unknown, **known)
@@ -118,8 +117,7 @@ class Experiment(Events):
         if self.record.data_fingerprint:  # a resumed training keeps its rows
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
         found = collect_lineage(self.store, self.config, self.folder)
-        data = replace(self.config.data, lineage=join_list(map(str, found.files)))
-        self.config = replace(self.config, data=data)
+        self.config = replace(self.config, data=replace(self.config.data, lineage=join_list(map(str, found.files))))
         self._update_record(config=self.config)
         return found.unknown
 
@@ -270,8 +268,7 @@ class Experiment(Events):
         train, validation = ((_get_texts(dataset, split), dataset.get_targets(split)) for split in (TRAIN, VALIDATION))
         text, family, classes = self.config.text, self.config.model.family, len(dataset.classes)
         if family == "lexicon":
-            tokenizer = fit_tokenizer(_get_fit_texts(dataset, text), text)
-            fit = fit_lexicon(tokenizer, *train, *validation, classes=classes)
+            fit = fit_lexicon(fit_tokenizer(_get_fit_texts(dataset, text), text), *train, *validation, classes=classes)
         else:
             fit = fit_linear(*train, *validation, config=text, classes=classes, family=family)
         write_text(self.folder / run_record.TOKENIZER, fit.tokenizer.to_json())

@@ -108,8 +108,7 @@ class MapFiles(Analysis["Projection"]):
             "embeddings": predictions.locate_embeddings(folder, split),
             "predictions": folder / EVALUATION / split / PREDICTIONS,
         }
-        files = {name: hash_file(path) for name, path in read.items()}
-        stem = hash_value({**settings, **files})
+        stem = hash_value({**settings, **{name: hash_file(path) for name, path in read.items()}})
         return cls(locate_folder(folder, FOLDER, stem, "maps"), stem, store, run, split, config)
 
     @property

@@ -270,8 +270,7 @@ class PublishedClassifier:
         model = build_model(config.model, vocabulary=0, classes=len(self.classes), body=body)
         dense, _, out = HEADS[self.backbone.kind]
         named = [(own + kind, f"{name}.{kind}") for own, name in (("", out), ("dense.", dense)) for kind in KINDS]
-        head = {own: self._read_tensor(theirs) for own, theirs in named}
-        cast(EncoderClassifier, model).head.load_state_dict(head)
+        cast(EncoderClassifier, model).head.load_state_dict({own: self._read_tensor(theirs) for own, theirs in named})
         if broken := [name for name, values in model.named_parameters() if not torch.isfinite(values).all()]:
             raise self.refuse(f"{broken[0]} holds a number that is not finite", WEIGHTS)
         freeze_layers(model, config.training)
