@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 
 from core.data import limits
-from core.data.archives import GZIP, ZIP
 from core.data.cells import NESTED, as_word, as_words
 from core.data.columns import ALONE, choose_text, summarize_columns
 from core.data.decoding import DecodedText, decode_bytes, decode_line
@@ -24,7 +23,7 @@ from core.data.findings import shorten
 from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
 from core.data.sources.source import OWN_LAYOUT, PublishedLayout
-from core.data.table_reader import FOREIGN, TableSettings, read_label_lines, read_table
+from core.data.table_reader import FOREIGN, GZIP, ZIP, TableSettings, read_label_lines, read_table
 from core.exceptions import DataError, try_call
 from core.formatting import count, join_names, plural
 

@@ -53,7 +53,7 @@ class LambdaRange(NamedTuple):
     """An allowed range of the map weight λ: notation, the function that enforces it, and possible starting values."""
 
     interval: str  # In LaTeX
-    function: str  # In LaTeX; `core.models.mixing` computes it
+    function: str  # In LaTeX; `core.models.attention` computes it
     start: tuple[float, float]  # Excludes closed ends of the range, where lambda could not change
     slider: tuple[float, float]  # Range of the slider on pages
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from core.exceptions import ConfigError
-from core.models.attention import Attention, Mixing
+from core.models.attention import Additive, Attention, Differential, DifferentialV2, Mixing, SingleMap
 from core.models.attention_config import list_terms
 from core.models.attention_kernels import Support
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
@@ -17,7 +17,6 @@ from core.models.capabilities import list_capabilities
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.encoder import EncoderClassifier, FeedForward, Layer, SwiGLU
 from core.models.head import Head
-from core.models.mixing import Additive, Differential, DifferentialV2, SingleMap
 from core.models.model_description import list_mixing_terms
 from core.models.passages import PassagePooling
 from core.models.positions import CharacterNGrams, PolarityAware, Segments, Sinusoidal

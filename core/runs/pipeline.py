@@ -23,8 +23,14 @@ from core.data.mixture import CORPUS, write_lineage
 from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.evaluation import metrics
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
-from core.evaluation.efficiency import count_parameters, measure_inference
-from core.evaluation.inference import Ensemble, compute_probabilities, get_device, predict_texts
+from core.evaluation.inference import (
+    Ensemble,
+    compute_probabilities,
+    count_parameters,
+    get_device,
+    measure_inference,
+    predict_texts,
+)
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
 from core.models.builder import Model, build_model
@@ -35,8 +41,7 @@ from core.runs import record as run_record
 from core.runs.backbone_weights import list_frozen, read_tokenizer, resolve_backbone, summarize_backbone
 from core.runs.configuration import Start
 from core.runs.cost_estimate import check_fits, get_free_memory
-from core.runs.data_shift import compare_run_split
-from core.runs.lineage import collect_lineage, describe_unknown, find_parents
+from core.runs.lineage import collect_lineage, compare_run_split, describe_unknown, find_parents
 from core.runs.load import pack_weights, read_mixed_in, read_weights
 from core.runs.results import EvaluatedSplit, write_split
 from core.runs.store import RunStore, get_machine_id

@@ -20,8 +20,8 @@ from core.formatting import count, join_names, plural, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
 from core.runs import lineage
-from core.runs.data_shift import compare_run_rows
 from core.runs.evaluation_data import EvaluationData, predict_rows
+from core.runs.lineage import compare_run_rows
 from core.runs.load import LoadedRun
 from core.runs.predictions import list_evaluated_splits, read_answers
 from core.runs.record import RunRecord

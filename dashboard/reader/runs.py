@@ -365,7 +365,7 @@ class RunReader:
     def compare_split(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Compare a split of a run's data with the training split; None if the data set is not on this machine."""
         try:
-            return runs.data_shift.compare_run_split(record, split)
+            return runs.lineage.compare_run_split(record, split)
         except NotAvailable:
             return None
 

@@ -8,10 +8,10 @@ from structures import encoders
 
 from core.config import compose
 from core.exceptions import ConfigError
+from core.models.attention import LAMBDA_STD
 from core.models.builder import build_model, copy_weights
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
 from core.models.dropout import Dropout
-from core.models.mixing import LAMBDA_STD
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 
