@@ -25,9 +25,7 @@ def count(value: int) -> str:
 
 def plural(number: int, noun: str) -> str:
     """Format a number of things with their noun: `1 row`, `1 200 rows`, `3 classes`."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
+    return f"1 {noun}" if number == 1 else f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def whole_percent(share: float) -> str:

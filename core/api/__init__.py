@@ -45,7 +45,7 @@ VERBS: dict[str, str] = {
     "lesson": "exhibits:lesson",
     "claims": "papers:claims",
     "reproduce": "papers:reproduce",
-    "theory": "theory_experiments:theory",
+    "theory": "papers:theory",
     "presets": "models:presets",
     "efficiency": "speed:efficiency",
     "dashboard": "machine:dashboard",

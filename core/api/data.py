@@ -168,21 +168,18 @@ def print_data_check(result: dict[str, Any]) -> None:
     if fit := result.get("lexicon"):
         said = f"{fit['lexicon']} lists {percent(fit['coverage'])} of the words; "
         said += f"{percent(fit['texts_covered'])} of the training texts have one. "
-        said += _describe_agreement(fit) if fit["agreement"] is not None else f"No agreement: {fit['reason']}."
+        if fit["agreement"] is None:
+            said += f"No agreement: {fit['reason']}."
+        else:
+            said += f"In {count(fit['decided'])} its sum has a sign; it agrees with the label in "
+            said += f"{percent(fit['agreement'])} ({' to '.join(map(percent, fit['interval']))}); "
+            said += f"always the larger polarity: {percent(fit['larger'])}."
         say(said, head="Lexicon: ")
         shares = (
             f"{percent(each['value'])} of {each['tokenizer']} tokens ({write_ends(each['interval'], percent)})"
             for each in fit["neutral"]
         )
         say(f"{'; '.join(shares)}.", head="Not in the lexicon: ")
-
-
-def _describe_agreement(fit: Mapping[str, Any]) -> str:
-    ends = " to ".join(map(percent, fit["interval"]))
-    return (
-        f"In {count(fit['decided'])} its sum has a sign; it agrees with the label in {percent(fit['agreement'])} "
-        f"({ends}); always the larger polarity: {percent(fit['larger'])}."
-    )
 
 
 def _print_decisions(decisions: Sequence[Mapping[str, Any]]) -> None:

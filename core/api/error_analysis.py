@@ -104,9 +104,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     at = {int(place): rank for rank, place in enumerate(places)}
     found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
     if replace:
-        loaded = runs.load.load_run(store, run)
         found["replacement"] = error_analysis.word_replacement.replace_word(
-            loaded, table, chosen.nonzero()[0].tolist(), *words
+            runs.load.load_run(store, run), table, chosen.nonzero()[0].tolist(), *words
         )
     if not label_errors and label_csv is None:
         return found

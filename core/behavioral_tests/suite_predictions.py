@@ -128,9 +128,7 @@ def _judge_case(test: SuiteTest, case: SuiteCase, answers: Sequence[SuitePredict
     if test.kind == "minimum":
         return answers[0].side in case.expected
     before, after = (answer.probabilities[case.expected[0]] for answer in answers)
-    if test.must == "rise":
-        return after > before + test.tolerance
-    return after >= before - test.tolerance
+    return after > before + test.tolerance if test.must == "rise" else after >= before - test.tolerance
 
 
 FOLDER = "behaviour"

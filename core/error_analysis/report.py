@@ -258,7 +258,6 @@ def report_errors(
     names = list(tags.available)
     has = np.array([tags.available[name][chosen] for name in names], bool).reshape(len(names), -1).T
     of_rows = [[names[place] for place in np.flatnonzero(row)] for row in has]
-    tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
     return {
         **found,
         **_collect_rates(table, facets, tags, chosen),
@@ -266,7 +265,7 @@ def report_errors(
         "slices": report_found_slices(facets, table.wrong),
         "marks": rank_features(table, tags.available, chosen, list_clause_names(clauses)),
         "words": [each._asdict() for each in table.phrases.find_keywords(chosen)],
-        "rows": tagged,
+        "rows": [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)],
     }
 
 

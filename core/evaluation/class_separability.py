@@ -89,9 +89,7 @@ def _explain_undefined(embeddings: np.ndarray, labels: np.ndarray) -> str:
         return "the rows belong to fewer than two classes"
     if present == len(labels):
         return "every row is a class of its own"
-    if not np.isfinite(embeddings).all():
-        return "some vectors are not finite numbers"
-    return ""
+    return "" if np.isfinite(embeddings).all() else "some vectors are not finite numbers"
 
 
 AT_ONCE, PAIRS = 64, 1_000_000  # texts per batch, and pairs of their tokens, at most: a trace holds every map

@@ -141,11 +141,10 @@ def _yield_pair(model: BagOfPairs, ids: Array, tokens: Names, classes: Names) ->
     every = np.array(list(names), int)
     weights = [dict(zip(grams.tolist(), found[-1].values[:, 0], strict=True)) for grams, found in texts]
     a, b = (np.array([each.get(gram, 0.0) for gram in names])[:, None] for each in weights)
-    rules = Sum(((a,), (-1.0, b)), a.shape, "abs"), Sum(((a, b),), a.shape)
+    rules = {"d": Sum(((a,), (-1.0, b)), a.shape, "abs"), "p": Sum(((a, b),), a.shape)}
     rows, one = tuple(names.values()), ("weight",)
     matrices = [StageMatrix(letter, values, rows, one) for letter, values in (("a", a), ("b", b))]
-    for letter, rule in zip("dp", rules, strict=True):
-        matrices.append(StageMatrix(letter, rule.compute_values(), rows, one, rule=rule))
+    matrices += [StageMatrix(each, rule.compute_values(), rows, one, rule=rule) for each, rule in rules.items()]
     reading = "What one text has alone stands in the difference, what both have in the product."
     yield ForwardStage("compare", "Compare", (r"d = |a - b|", r"p = a\cdot b"), reading, tuple(matrices))
     values = np.concatenate([matrix.values for matrix in matrices], 1)

@@ -156,7 +156,10 @@ class Experiment(Events):
             "passages": self.config.training.passages,
         }
         model = build_model(self.config.model, **sizes, classes=len(dataset.classes), body=body, **about)
-        self._place_vectors(model, examples, tokenizer)
+        if self.config.training.vectors == "ppmi" and not (self.folder / run_record.CHECKPOINT).is_dir():
+            self._report_stage("vectors")
+            how = {"size": tokenizer.size, "width": self.config.model.width, "seed": self.config.training.seed}
+            place_vectors(model, *compute_word_vectors(examples.tokens, **how))
         if start is not None:
             self._add_results(start=start.copy_into(model, dataset.classes))
         model = model.to(device)
@@ -228,13 +231,6 @@ class Experiment(Events):
             raise ConfigError("training.joined: makes one text of several, and here each row has two; leave it out")
         joined = append_joined(examples, texts, tokenizer, classes=classes, share=training.joined, seed=training.seed)
         return append_nonsense(joined, texts, tokenizer, classes=classes, share=training.nonsense, seed=training.seed)
-
-    def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
-        training = self.config.training
-        if training.vectors == "ppmi" and not (self.folder / run_record.CHECKPOINT).is_dir():
-            self._report_stage("vectors")
-            sizes = {"size": tokenizer.size, "width": self.config.model.width}
-            place_vectors(model, *compute_word_vectors(examples.tokens, seed=training.seed, **sizes))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
         """Train the encoder on masked words before the labelled training, if it is set; return its seconds."""
@@ -315,14 +311,13 @@ class Experiment(Events):
                 thresholds = metrics.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
             found = split, dataset.splits[split], predictions, dataset.classes, dataset.task, thresholds
             evaluated.append(EvaluatedSplit(*found, ordered=dataset.ordered, scaling=scaling))
-        before = {each.split: each.as_trained for each in evaluated}
         self._add_results(
             metrics={each.split: each.metrics for each in evaluated},
             temperature={
                 "value": scaling.temperature,
                 "rows": held,
                 **({"prior": dict(zip(dataset.classes, scaling.prior, strict=True))} if scaling.prior else {}),
-                "as_trained": before,
+                "as_trained": {each.split: each.as_trained for each in evaluated},
             },
             **({"mix": _describe_mixture(mix.weight, held, evaluated)} if mix else {}),
             **_collect_learned(dataset, model, tokenizer),

@@ -70,7 +70,10 @@ def build_report(
     measured["calibration"] = _describe_calibration(record, labels, found, measured["metrics"])
     measured["differences"] = _compare_with_train(record, trained, given)
     measured["mix"] = _describe_mix(record, labels, said)
-    measured["unseen"] = _measure_unseen(record, labels, found, known)
+    measured["unseen"] = None
+    if not isinstance(known, str) and known.any() and not known.all():
+        own = _compute_metrics(record, get_thresholds(record)[0], labels[~known], found[~known])
+        measured["unseen"] = {"n": int((~known).sum()), **own}
     if lines:
         measured["costs"] = compute_costs(record, lines, labels, found)
     on_progress("asking TF-IDF, which is fitted once for each data set", 0.6)
@@ -284,15 +287,6 @@ def _count_seen(record: RunRecord, known: Array | str, unknown: tuple[str, ...])
     if isinstance(known, str):
         return {"rows": None, "share": None, "left_out": known, **about}
     return {"rows": int(known.sum()), "share": float(known.mean()), **about}
-
-
-def _measure_unseen(
-    record: RunRecord, labels: Array, probabilities: Array, known: Array | str
-) -> dict[str, Any] | None:
-    if isinstance(known, str) or not known.any() or known.all():
-        return None
-    thresholds, _ = get_thresholds(record)
-    return {"n": int((~known).sum()), **_compute_metrics(record, thresholds, labels[~known], probabilities[~known])}
 
 
 def _count_unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:

@@ -74,11 +74,10 @@ def build_table(
     compare = _Compare(store, tests)
     shown = []
     for row in rows:
-        base = _find_baseline(row, rows, baseline)
         shown.append(
             _describe_row(row, names)
             | compare.compare_yardstick(row, names)
-            | compare.compare_baseline(row, base, names)
+            | compare.compare_baseline(row, _find_baseline(row, rows, baseline), names)
             | compare.measure_ensemble(row, names)
         )
     shared = next((name for name in names if any(name in row["together"] for row in shown)), None)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pages import opened, text_of
 
-from core.api.theory_experiments import theory
+from core.api.papers import theory
 from core.papers.example_sentences import PAPER_SENTENCES
 from dashboard.screens.theory import LABELS, WHY, WRONG
 

@@ -32,6 +32,6 @@ from core.api.public_classes import pretrain as pretrain, run as run, runs as ru
 from core.api.runs import runs_import as runs_import, sweep as sweep, sweeps_cancel as sweeps_cancel
 from core.api.runs import sweeps_list as sweeps_list, sweeps_remove as sweeps_remove, sweeps_show as sweeps_show
 from core.api.exhibits import lesson as lesson, talks_add as talks_add, talks_list as talks_list
-from core.api.theory_experiments import theory as theory
+from core.api.papers import theory as theory
 from core.api.exhibits import talks_remove as talks_remove, talks_show as talks_show
 from core.exceptions import InputError as InputError, SentiscopeError as SentiscopeError

@@ -3,7 +3,7 @@
 import pytest
 
 from core.api import public as sentiscope
-from core.api.theory_experiments import QUESTIONS
+from core.api.papers import QUESTIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]
 
