@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.behavioral_tests.suite_predictions import find_polarities
+from core.behavioral_tests.suite import find_polarities
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable, SentiscopeError
 from core.formatting import join_names

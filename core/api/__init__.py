@@ -47,7 +47,7 @@ VERBS: dict[str, str] = {
     "reproduce": "papers:reproduce",
     "theory": "papers:theory",
     "presets": "models:presets",
-    "efficiency": "speed:efficiency",
+    "efficiency": "models:efficiency",
     "dashboard": "machine:dashboard",
     "doctor": "machine:doctor",
 }

@@ -439,8 +439,8 @@ def behave(
     store, names = options.get_store((run, *others), store), list(dict.fromkeys(options.get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
     classes = [name for each in names for name in store.read(each).classes]
-    behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)
-    asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
+    behavioral_tests.suite.refuse_unknown_class(rename or {}, classes)
+    asked = [behavioral_tests.suite.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
     groups = [] if suite else [behavioral_tests.report.find_groups(store, each, rename) for each in names]
     return {**found, "suite": {"file": str(suite), **found["suite"]}, "groups": [each for each in groups if each]}

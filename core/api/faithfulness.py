@@ -279,7 +279,7 @@ def distance(
     """
     store, insert = store or RunStore(), insert or interpret.negation_templates.FILLER
     asked = interpret.negation_templates.fill_template(text, insert, most)
-    target = target or behavioral_tests.suite_predictions.choose_plotted_class(store.read(run).classes)
+    target = target or behavioral_tests.suite.choose_plotted_class(store.read(run).classes)
     curves = []
     for name in dict.fromkeys((run, *options.get_names(against))):
         loaded = runs.load.load_run(store, name)

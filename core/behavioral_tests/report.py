@@ -25,8 +25,7 @@ from itertools import combinations, product
 from statistics import fmean
 from typing import Any, Literal, get_args
 
-from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
-from core.behavioral_tests.suite_predictions import SuiteAnswers, SuiteResult
+from core.behavioral_tests.suite import Suite, SuiteAnswers, SuiteCase, SuiteResult, SuiteTest
 from core.data.sources.builtin.corpus_files import fill_slot, read_groups
 from core.data.yaml_tree import parse_yaml
 from core.evaluation.comparison import apply_holm

@@ -12,7 +12,7 @@ import numpy as np
 
 from core import behavioral_tests, error_analysis, interpret
 from core import runs as run_files
-from core.behavioral_tests.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite import SuiteAnswers
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import get_file_version
@@ -27,8 +27,7 @@ from core.runs.record import EMBEDDINGS, PREDICTIONS, TOKENIZER, WEIGHTS, RunRec
 from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
-    from core.behavioral_tests.suite import Suite
-    from core.behavioral_tests.suite_predictions import SuiteResult
+    from core.behavioral_tests.suite import Suite, SuiteResult
     from core.error_analysis.clusters import FoundGroups
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable

@@ -19,7 +19,7 @@ from core.api.data import counter_examples_export as counter_examples_export
 from core.api.data import counter_examples_keep as counter_examples_keep, counter_examples_list as counter_examples_list
 from core.api.data import counter_examples_remove as counter_examples_remove, data_card as data_card
 from core.api.data import data_check as data_check, data_list as data_list
-from core.api.speed import efficiency as efficiency
+from core.api.models import efficiency as efficiency
 from core.api.evaluation import behave as behave, compare as compare
 from core.api.machine import doctor as doctor
 from core.api.models import backbones_check as backbones_check, backbones_convert as backbones_convert

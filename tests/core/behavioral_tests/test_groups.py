@@ -9,7 +9,7 @@ from scipy import stats
 from core import api
 from core.behavioral_tests import report as groups
 from core.behavioral_tests.report import compare_failures
-from core.behavioral_tests.suite_predictions import find_polarities, judge_cases
+from core.behavioral_tests.suite import find_polarities, judge_cases
 from core.data.sources.builtin.corpus_files import GROUP_SLOT, read_groups
 from core.runs.store import RunStore
 
