@@ -370,8 +370,7 @@ def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int])
     """Reduce the training rows to `config.limit`, stratified by class; the order of the classes does not matter."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
-    strata = _get_strata(replace_labels(train, dict(enumerate(places))))
-    chosen, _ = splits.cut_rows(strata, config.limit, config.seed)
+    chosen, _ = splits.cut_rows(_get_strata(replace_labels(train, dict(enumerate(places)))), config.limit, config.seed)
     note = f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
     return _take_rows(train, chosen), note
 

@@ -299,9 +299,8 @@ def draw_sample(
     """Draw a random sample of selected sentences and store it, or return the stored one; InputError for too many."""
     if not 0 < n <= len(keys):
         raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
-    found = list_draws(codes)
     name = hash_value({"keys": sorted(keys), "n": n, "seed": seed})[:16]
-    if kept := next((each for each in found if each.id == name), None):
+    if kept := next((each for each in list_draws(codes) if each.id == name), None):
         return kept
     author = store.clean_author(author)
     row: dict[str, Any] = {"data": codes.data, "id": name, "keys": " ".join(sample_keys(keys, n, seed)), "seed": seed}

@@ -363,8 +363,7 @@ def compute_roc_curve(labels: Array, probabilities: Array, number: int) -> dict[
         return {"fpr": [], "tpr": [], "threshold": []}
     true, false, thresholds = np.append(0, true), np.append(0, false), np.append(1, thresholds)
     # Points inside a straight segment are left out.
-    turns = (np.diff(true, 2) != 0) | (np.diff(false, 2) != 0)
-    keep = np.concatenate([[True], turns, [True]])
+    keep = np.concatenate([[True], (np.diff(true, 2) != 0) | (np.diff(false, 2) != 0), [True]])
     return {
         "fpr": (false / false[-1])[keep].tolist(),
         "tpr": (true / true[-1])[keep].tolist(),

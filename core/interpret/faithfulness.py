@@ -190,9 +190,8 @@ class Trials:
         if method == DELETES:
             asked = [[case.text, *(remove_words(case.text, [word]) for word in case.words)] for case in cases]
             return [odds[0] - odds[1:] for odds in self._predict_log_odds(asked, cases, what)]
-        steps = self._steps.iterate_parts(f"{what}{self._of}", len(cases))
         ask = self._compute_shapley if method == "shapley" else functools.partial(self._attribute_case, method)
-        return [ask(cases[number]) for number in steps]
+        return [ask(cases[number]) for number in self._steps.iterate_parts(f"{what}{self._of}", len(cases))]
 
     def test_orders(self, method: str, pushes: Sequence[np.ndarray]) -> OrderResults:
         """Run the insertion and deletion tests: words are added or removed in the order of their attributions."""

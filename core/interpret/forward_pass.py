@@ -66,9 +66,8 @@ def _yield_recurrent(model: BiLSTM, batch: Batch, tokens: Names, classes: Names)
     size = name_dimensions(forward.shape[1])
     states = (StageMatrix("f", forward, tokens, size), StageMatrix("b", backward, tokens, size))
     above = f", in the top one of {model.lstm.num_layers} layers" if model.lstm.num_layers > 1 else ""
-    formulas = tuple(record.values[name].formula for name in "fb")
     reading = f"f reads from the first token to the last, b from the last to the first{above}: each row is a memory."
-    yield ForwardStage("states", "States", formulas, reading, states)
+    yield ForwardStage("states", "States", tuple(record.values[name].formula for name in "fb"), reading, states)
     last = to_float64(record.get_part("head").values["p"].value)
     vector = StageMatrix("p", last, ONE, name_dimensions(last.shape[1]))
     reading = "The last state of each direction, side by side."

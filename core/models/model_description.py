@@ -263,9 +263,8 @@ def _yield_bilstm(config: ModelConfig, vocabulary: int, classes: int) -> Iterato
 def _yield_cnn(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
     yield _describe_words(config, vocabulary)
     w, kernels, channels = config.width, config.head.parse_widths(), config.head.channels
-    size = sum(w * channels * k + channels for k in kernels)
     detail = f"{join_names([*map(str, kernels)])} tokens wide, {channels} filters each"
-    yield ModelPart("convolutions", "Convolutions", detail, size)
+    yield ModelPart("convolutions", "Convolutions", detail, sum(w * channels * k + channels for k in kernels))
     widths = r",\,".join(map(str, kernels))
     largest = EquationLine(
         r"m_{k,c} = \max_i\ \operatorname{ReLU}\big(w_{k,c}\cdot x_{i:i+k} + b_{k,c}\big),\quad "

@@ -116,9 +116,8 @@ class Training(TrainingStage):
         return read_learned_numbers(self.model, self.probe)
 
     def _is_finished(self) -> bool:
-        patience = self.config.patience
         at_end = self.progress.step % self.epoch_steps == 0
-        return self.progress.step >= self.steps or (at_end and 0 < patience <= self.progress.stale)
+        return self.progress.step >= self.steps or (at_end and 0 < self.config.patience <= self.progress.stale)
 
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
         weight, places = self._sum_weights(rows), self._count_tokens(rows)

@@ -12,7 +12,6 @@ import pandas as pd
 from core import behavioral_tests, data, runs
 from core.config import SETTINGS, compose, flatten_config
 from core.data.dataset import Dataset
-from core.data.findings import plural
 from core.data.sources import is_registered
 from core.error_analysis.annotation_store import name_author
 from core.error_analysis.codebook import Draw, compute_rates
@@ -21,7 +20,7 @@ from core.error_analysis.query import Clause
 from core.error_analysis.report import describe_result
 from core.error_analysis.row_annotations import Annotations, compare_authors
 from core.exceptions import ConfigError, NotAvailable
-from core.formatting import count, format_duration, number
+from core.formatting import count, format_duration, number, plural
 from core.models.presets import PRESETS
 from core.runs.configuration import write_train_command
 from core.runs.record import RunRecord

@@ -8,8 +8,7 @@ import streamlit as st
 
 from core import preset_catalog, runs
 from core.api.models import ClassifierOpening
-from core.data.findings import plural
-from core.formatting import NARROW, count
+from core.formatting import NARROW, count, plural
 from core.models.model_description import count_parameters, list_parts
 from core.models.presets import PRESETS
 from core.paths import resolve_path
