@@ -78,8 +78,7 @@ class Yardsticks(Analysis[dict[str, Any]]):
     def words(self) -> tuple[str, ...]:
         """Return the command-line arguments that compute the TF-IDF baselines of a data set."""
         chosen = [f"{name}={value}" for name, value in self.settings.items() if name != "data.name"]
-        words = [word for each in chosen for word in ("--set", each)]
-        return "data", "card", *words, "--", self.settings["data.name"]
+        return "data", "card", *[word for each in chosen for word in ("--set", each)], "--", self.settings["data.name"]
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Fit both TF-IDF baselines on a data set and return their scores."""

@@ -114,8 +114,7 @@ def name_class_files(folder: TextFolder) -> dict[str, str]:
     if not one_stem and any(path.suffix in TABLES and path.suffix != ".txt" for path in paths):
         return {}
     names = {path.name: name_class(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
-    of_splits = all(any(map(find_split, re.split(r"[-_. ]", name))) for name in names.values())
-    return {} if of_splits else names
+    return {} if all(any(map(find_split, re.split(r"[-_. ]", name))) for name in names.values()) else names
 
 
 def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encoding: str = "") -> ClassTexts:

@@ -72,8 +72,7 @@ def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, k
 
 def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
     """Return a text's rarest words, just enough for every near-duplicate to contain at least one."""
-    ordered = sorted(words, key=lambda word: (frequency[word], word))
-    return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
+    return sorted(words, key=lambda word: (frequency[word], word))[: len(words) + 1 + -SHARED * len(words) // OF]
 
 
 def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[str]) -> bool:

@@ -76,8 +76,7 @@ def compute_row_silhouettes(embeddings: Tensor, labels: Tensor) -> Tensor:
         place = own[:, None]
         inside = sums.gather(1, place)[:, 0] / (sizes[own] - 1)
         # A class without rows gives 0 / 0 and is no neighbour.
-        means = (sums / sizes).nan_to_num(nan=torch.inf).scatter(1, place, torch.inf)
-        outside = means.min(1).values
+        outside = (sums / sizes).nan_to_num(nan=torch.inf).scatter(1, place, torch.inf).min(1).values
         found = (outside - inside) / torch.maximum(inside, outside)
         parts.append(torch.where(sizes[own] > 1, found, 0.0).nan_to_num(nan=0.0))
     return torch.cat(parts)

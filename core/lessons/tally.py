@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.atomic import open_transaction
 from core.exceptions import InputError
 from core.formatting import count
-from core.sqlite_file import open_transaction
 
 FILE = "lessons.sqlite"
 LEAST = 5  # answers from which they are shown: of fewer, a class could guess whose they are

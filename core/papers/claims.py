@@ -139,8 +139,7 @@ def _compute_sizes() -> Iterator[Recount]:
     gaps = []
     for name, (row, preset) in product(SETS, SIZED.items()):
         words, classes = (_get("ndt", metric, name) for metric in ("vocab_size", "n_classes"))
-        made = count_parameters(PRESETS[preset].model, vocabulary=words, classes=classes)
-        gaps.append(sizes[name][row] - made / 1e6)
+        gaps.append(sizes[name][row] - count_parameters(PRESETS[preset].model, vocabulary=words, classes=classes) / 1e6)
     exact = _match([0] * len(gaps), gaps, 2)
     off = [gap for gap, same in zip(gaps, exact, strict=True) if not same]
     # With fewer words in all of them each must round to the reported number; a word has 128 weights.

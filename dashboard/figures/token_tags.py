@@ -13,9 +13,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.data.conll import OUTSIDE
+from core.data.findings import plural
 from core.evaluation.span_metrics import KINDS, SpanMatch, SpanScores, WordSpan, decode_spans
 from core.exceptions import NotAvailable
-from core.formatting import count, number, plural
+from core.formatting import count, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
 from dashboard.figures.figure import FREE, Figure, Option, Source

@@ -6,8 +6,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.data.findings import plural
 from core.exceptions import NotAvailable
-from core.formatting import format_subscript, number, plural
+from core.formatting import format_subscript, number
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look, color_layer, spread_labels

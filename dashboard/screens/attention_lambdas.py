@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
+from core.data.findings import plural
 from core.exceptions import NotAvailable
-from core.formatting import plural
 from core.interpret.attention_findings import describe_effects
 from core.runs.attention_files import PartEffects
 from core.runs.record import RunRecord
