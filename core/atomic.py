@@ -1,9 +1,13 @@
-"""Atomic file writes: a file is either the old one or the new one, never half of one."""
+"""Atomic file writes: a file is either the old one or the new one, never half of one.
+
+Also transactions on a small SQLite file that several server processes share.
+"""
 
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from core.exceptions import InputError, StorageError
@@ -91,3 +95,27 @@ def write_named(option: str, file: Path | str, content: str | bytes) -> None:
         write_bytes(path, content.encode() if isinstance(content, str) else content)
     except (OSError, RuntimeError, ValueError, StorageError) as error:
         raise InputError(f"{option} {str(file)!r:.200}: cannot be written; choose another file") from error
+
+
+BUSY_S = 10.0
+
+
+@contextlib.contextmanager
+def open_transaction(path: Path, tables: Sequence[str], what: str) -> Iterator[sqlite3.Connection]:
+    """Open a file for one transaction, which an error undoes; processes wait for each other.
+
+    Args:
+        path: The file; it and its folder are made if they are missing.
+        tables: A `CREATE TABLE IF NOT EXISTS` statement each.
+        what: What the file stores, for StorageError: it cannot be read or written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:  # commits, or rolls back after an error
+                for statement in tables:
+                    connection.execute(statement)
+                yield connection
+    except (OSError, sqlite3.Error) as error:
+        raise StorageError(f"{path}: {what} cannot be stored: {error}") from error

@@ -23,6 +23,11 @@ def count(value: int) -> str:
     return f"{value:,}".replace(",", NARROW)
 
 
+def plural(number: int, noun: str) -> str:
+    """Format a number of things with their noun: `1 row`, `1 200 rows`, `3 classes`."""
+    return f"1 {noun}" if number == 1 else f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
 def whole_percent(share: float) -> str:
     """Format a share (0 to 1) in whole percent: `12 %`."""
     return f"{100 * share:.0f} %"
@@ -90,9 +95,7 @@ def format_duration(seconds: float) -> str:
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 T = TypeVar("T")

@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.behavioral_tests.suite_predictions import find_polarities
-from core.data.findings import plural
+from core.behavioral_tests.suite import find_polarities
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.formatting import join_names
+from core.formatting import join_names, plural
 from core.interpret.model_edits import UNCHANGED
 from core.runs.record import RunRecord
 from core.runs.store import make_slug

@@ -55,7 +55,7 @@ class Worker:
                 pass_fds=[number],
                 start_new_session=True,  # Ctrl-C reaches this process alone
             )
-            watch = asyncio.create_task(self._kill_hung(process))
+            watch = asyncio.create_task(self._watch_process(process))
             try:
                 status = await process.wait()
             finally:
@@ -71,7 +71,7 @@ class Worker:
             first = False
             await asyncio.sleep(1)
 
-    async def _kill_hung(self, process: asyncio.subprocess.Process) -> None:
+    async def _watch_process(self, process: asyncio.subprocess.Process) -> None:
         answered = time.monotonic()
         while time.monotonic() - answered < HUNG:
             await asyncio.sleep(PROBED)

@@ -4,9 +4,8 @@ from typing import Annotated, Any
 
 from core.api.options import CliArgument, OnProgress, RunName, Split, Store
 from core.api.printing import say, tabulate, write_ends, write_p
-from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count, signed
+from core.formatting import count, plural, signed
 from core.interpret.attention_findings import SECTIONS, describe_demo, iterate_findings, name_silenced
 from core.runs import attention_files
 from core.runs.store import RunStore
@@ -45,7 +44,7 @@ def attend(
         outside the lexicon): as in `core.interpret.split_attention.describe_split`, each row with `value`, `interval`
         and, where there is one, `control`; `deviation` with `against`: the difference from the other run; `examples`:
         texts with the largest output of each head; `importance`: as `core.runs.part_importance.measure_importance`;
-        `words`: `texts` and `rows` as of `core.interpret.word_effects.measure_words`; `effects`: as
+        `words`: `texts` and `rows` as of `core.interpret.attribution.measure_words`; `effects`: as
         `core.runs.part_importance.measure_effects`; `demos`: as `find_demos` there. A step that was left out is None.
     """
     store = store or RunStore()
@@ -117,5 +116,4 @@ def print_attend(result: dict[str, Any]) -> None:
     if len(rows) > PRINTED:
         say(f"{count(PRINTED)} of {count(len(rows))}; --json has all.")
     if common := [row for row in importance["lambdas"] if row["layer"] is None]:
-        course = ", ".join(f"× {row['factor']:g}: {row['accuracy']:.3f}" for row in common)
-        say(course, head="accuracy with all λ ")
+        say(", ".join(f"× {row['factor']:g}: {row['accuracy']:.3f}" for row in common), head="accuracy with all λ ")

@@ -11,9 +11,8 @@ from core import interpret, runs
 from core.api.options import AnyText, Change, CliArgument, Edit, OnProgress, PairText, RunName, Store, Target
 from core.api.prediction import collect_fields, describe_text, open_text
 from core.api.printing import say, say_edit, tabulate, write_rho
-from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count, format_decimals, signed
+from core.formatting import count, format_decimals, plural, signed
 from core.runs.text_predictions import build_answer, format_answer
 
 

@@ -10,10 +10,9 @@ from core import error_analysis
 from core.api.options import Author, Clauses, CliArgument, File, RunName, Split, Store, Whose, as_list
 from core.api.printing import make_printer, say, tabulate, write_rate
 from core.atomic import write_named
-from core.data.findings import plural
 from core.error_analysis.annotation_store import has_name, name_author
 from core.exceptions import InputError
-from core.formatting import count
+from core.formatting import count, plural
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -246,8 +245,7 @@ def codes_draw(
         csv: Write the drawn rows to this file, with the codes of this author only.
     """
     found = _select_rows(run, split, where, store)
-    draw = error_analysis.codebook.draw_sample
-    made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
+    made = error_analysis.codebook.draw_sample(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
         found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
         write_named("--csv", csv, found.encode(author))
@@ -304,7 +302,7 @@ def codes_export(
     made: dict[str, Any] = {"file": str(file), "rows": int(found.rows.sum())}
     if Path(file).suffix.lower() == ".json":
         names = [code.name for code in found.coded.book]
-        made["interface"] = error_analysis.annotation_formats.describe_interface(found.table.classes, names)
+        made["interface"] = error_analysis.annotations_csv.describe_interface(found.table.classes, names)
     if not book:
         return made
     write_named("--book", book, error_analysis.annotations_csv.format_codebook(found.codes))

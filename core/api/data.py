@@ -15,12 +15,11 @@ from core.api.printing import make_printer, say, tabulate, write_ends
 from core.atomic import write_named
 from core.cache import get_cache_folder
 from core.config import compose
-from core.data.findings import plural
 from core.data.sources import SOURCES, check_availability
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.exceptions import InputError
 from core.fingerprint import hash_value
-from core.formatting import count, format_csv, percent
+from core.formatting import count, format_csv, percent, plural
 from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.configuration import START, configure
 from core.runs.store import RunStore
@@ -79,8 +78,7 @@ class Yardsticks(Analysis[dict[str, Any]]):
     def words(self) -> tuple[str, ...]:
         """Return the command-line arguments that compute the TF-IDF baselines of a data set."""
         chosen = [f"{name}={value}" for name, value in self.settings.items() if name != "data.name"]
-        words = [word for each in chosen for word in ("--set", each)]
-        return "data", "card", *words, "--", self.settings["data.name"]
+        return "data", "card", *[word for each in chosen for word in ("--set", each)], "--", self.settings["data.name"]
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Fit both TF-IDF baselines on a data set and return their scores."""
@@ -170,21 +168,18 @@ def print_data_check(result: dict[str, Any]) -> None:
     if fit := result.get("lexicon"):
         said = f"{fit['lexicon']} lists {percent(fit['coverage'])} of the words; "
         said += f"{percent(fit['texts_covered'])} of the training texts have one. "
-        said += _describe_agreement(fit) if fit["agreement"] is not None else f"No agreement: {fit['reason']}."
+        if fit["agreement"] is None:
+            said += f"No agreement: {fit['reason']}."
+        else:
+            said += f"In {count(fit['decided'])} its sum has a sign; it agrees with the label in "
+            said += f"{percent(fit['agreement'])} ({' to '.join(map(percent, fit['interval']))}); "
+            said += f"always the larger polarity: {percent(fit['larger'])}."
         say(said, head="Lexicon: ")
         shares = (
             f"{percent(each['value'])} of {each['tokenizer']} tokens ({write_ends(each['interval'], percent)})"
             for each in fit["neutral"]
         )
         say(f"{'; '.join(shares)}.", head="Not in the lexicon: ")
-
-
-def _describe_agreement(fit: Mapping[str, Any]) -> str:
-    ends = " to ".join(map(percent, fit["interval"]))
-    return (
-        f"In {count(fit['decided'])} its sum has a sign; it agrees with the label in {percent(fit['agreement'])} "
-        f"({ends}); always the larger polarity: {percent(fit['larger'])}."
-    )
 
 
 def _print_decisions(decisions: Sequence[Mapping[str, Any]]) -> None:

@@ -8,9 +8,8 @@ from core import error_analysis, evaluation, runs
 from core.api.options import CliArgument, File, OnProgress, RunName, Space, Split, Store
 from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
-from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, format_csv, format_decimals
+from core.formatting import count, format_csv, format_decimals, plural
 from core.models.capabilities import HEAD, list_capabilities
 from core.runs.store import RunStore
 

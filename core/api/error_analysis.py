@@ -8,9 +8,8 @@ from core import error_analysis, runs
 from core.api.options import Against, Clauses, CliArgument, File, OnProgress, RunName, Split, Store, as_list, get_names
 from core.api.printing import say, tabulate, write_ends, write_p, write_points, write_value
 from core.atomic import write_named
-from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, format_csv, signed, whole_percent
+from core.formatting import count, format_csv, plural, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
 
@@ -105,9 +104,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     at = {int(place): rank for rank, place in enumerate(places)}
     found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
     if replace:
-        loaded = runs.load.load_run(store, run)
         found["replacement"] = error_analysis.word_replacement.replace_word(
-            loaded, table, chosen.nonzero()[0].tolist(), *words
+            runs.load.load_run(store, run), table, chosen.nonzero()[0].tolist(), *words
         )
     if not label_errors and label_csv is None:
         return found

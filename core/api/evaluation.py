@@ -11,10 +11,9 @@ from core import behavioral_tests, error_analysis, evaluation, runs
 from core.api import options
 from core.api.printing import say, tabulate, write_ends, write_p, write_rate, write_value
 from core.cache import get_cache_folder
-from core.data.findings import plural
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
-from core.formatting import count, number, signed
+from core.formatting import count, number, plural, signed
 from core.metrics import METRICS, format_title
 from core.runs.background_jobs import Analysis, Offer, Tell
 from core.runs.record import WEIGHTS, refuse_passages
@@ -105,7 +104,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         compared: dict[str, Any] = {}
         if self.wanted.edit:
             trained, loaded = loaded, loaded.edit_all(self.wanted.edit)
-            compared["edited"] = runs.edit_effect.measure_edit(trained, loaded, given)
+            compared["edited"] = runs.part_importance.measure_edit(trained, loaded, given)
         if self.against:  # compares the default metric on the same rows (accuracy: McNemar's exact test)
             sides = runs.comparison.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
             (pair,) = runs.comparison.compare_models(sides)["pairs"]
@@ -434,16 +433,16 @@ def behave(
         `differences`, for each `capability` and pair of runs: `difference` (failure rate of `first` minus `second`),
         `p`, `p_holm` (Holm over all tests), `interval` (at the level of its Holm step) and `differ`: whether `p_holm`
         is below 0.05, exactly if the interval excludes 0.
-        `groups`: for each run with a positive class, as `core.behavioral_tests.groups.measure_groups`; empty with a
+        `groups`: for each run with a positive class, as `core.behavioral_tests.report.measure_groups`; empty with a
         suite of your own.
     """
     store, names = options.get_store((run, *others), store), list(dict.fromkeys(options.get_names((run, *others))))
     chosen = behavioral_tests.suite_reader.read_suite(str(suite))
     classes = [name for each in names for name in store.read(each).classes]
-    behavioral_tests.suite_predictions.refuse_unknown_class(rename or {}, classes)
-    asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
+    behavioral_tests.suite.refuse_unknown_class(rename or {}, classes)
+    asked = [behavioral_tests.suite.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
     found = behavioral_tests.report.build_report([each.judge() for each in asked])
-    groups = [] if suite else [behavioral_tests.groups.find_groups(store, each, rename) for each in names]
+    groups = [] if suite else [behavioral_tests.report.find_groups(store, each, rename) for each in names]
     return {**found, "suite": {"file": str(suite), **found["suite"]}, "groups": [each for each in groups if each]}
 
 
@@ -466,9 +465,9 @@ def print_behave(result: dict[str, Any]) -> None:
     for (first, second), where in apart.items():
         say(f"{first} and {second} differ on {', '.join(where) or 'nothing beyond chance'}.")
     for each in result["groups"]:
-        say(behavioral_tests.groups.summarize_groups(each), head="Groups of people: ")
+        say(behavioral_tests.report.summarize_groups(each), head="Groups of people: ")
     if result["groups"]:
-        tabulate(behavioral_tests.groups.list_gap_rows(result["groups"]), ("kind", *names))
+        tabulate(behavioral_tests.report.list_gap_rows(result["groups"]), ("kind", *names))
     say("--json has every test and every failing sentence.")
 
 

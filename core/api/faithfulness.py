@@ -11,9 +11,8 @@ from core import behavioral_tests, interpret, runs
 from core.api import options
 from core.api.prediction import describe_text, open_text
 from core.api.printing import escape_controls, out, say, say_edit, tabulate
-from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import MINUS, count, format_decimals
+from core.formatting import MINUS, count, format_decimals, plural
 from core.interpret.negation_templates import TEMPLATES
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files
@@ -280,7 +279,7 @@ def distance(
     """
     store, insert = store or RunStore(), insert or interpret.negation_templates.FILLER
     asked = interpret.negation_templates.fill_template(text, insert, most)
-    target = target or behavioral_tests.suite_predictions.choose_plotted_class(store.read(run).classes)
+    target = target or behavioral_tests.suite.choose_plotted_class(store.read(run).classes)
     curves = []
     for name in dict.fromkeys((run, *options.get_names(against))):
         loaded = runs.load.load_run(store, name)

@@ -1,23 +1,29 @@
-"""The papers' tables beside our results: print them, list what is missing, train it."""
+"""Papers' tables beside our results (print them, list what is missing, train it), their claims, and their theory."""
 
 import csv
 import io
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from core.api.options import CliArgument, OnProgress, Store, split_names
+from core.api.options import CliArgument, OnProgress, Store, get_store, split_names
 from core.api.printing import say, tabulate
 from core.data.sources import SOURCES, check_availability
 from core.exceptions import ConfigError, InputError, NotAvailable
-from core.formatting import count, escape_formula, signed
+from core.formatting import count, escape_formula, signed, whole_percent
+from core.models.presets import PAPERS
 from core.papers import reproduction, training_cells
+from core.papers.claims import FINDERS, VERDICTS, list_claims
+from core.papers.reported_results import read_theory
 from core.papers.reproduction import NOT_RUN, SCALES, Line, Results
-from core.papers.training_cells import RESULTS, Tell, TrainingCell
+from core.papers.training_cells import RESULTS, TrainingCell
 from core.preset_catalog import find_paper
+from core.runs import background_jobs, queue
 from core.runs.backbones import find_backbone
-from core.runs.background_jobs import Files, publish_progress
+from core.runs.background_jobs import Analysis, Files, Offer, Tell, publish_progress
 from core.runs.store import RunStore, make_slug
 
 FORMATS = ("text", "csv", "markdown", "latex")
@@ -260,3 +266,167 @@ _LATEX = {
 def escape_latex(text: str) -> str:
     """Return a text as LaTeX that any engine can set."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def claims(
+    paper: Annotated[str, CliArgument(f"{', '.join(FINDERS)}, or a title; default: all.", metavar="[PAPER]")] = "",
+) -> dict[str, Any]:
+    """Check what a paper says about its results against the numbers in its own tables. Nothing is trained.
+
+    Returns:
+        `paper`, the key, empty for all; `claims`: `paper`, `claim` in our words, `source` (section and table),
+        `reported` and `recomputed` (a number or several in the paper's units; None: the claim has none), `verdict`
+        (holds, in part or does not follow), `count`, `sentence` (what the numbers give).
+    """
+    key = find_paper(paper) if paper else ""
+    if key and key not in FINDERS:
+        raise InputError(f"'{paper}' is not a paper; there are {', '.join(FINDERS)}")
+    return {
+        "paper": key,
+        "claims": [{"paper": each} | row for each in FINDERS if key in ("", each) for row in list_claims(each)],
+    }
+
+
+def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many claims hold, follow in part, and do not follow, as a sentence."""
+    counts = Counter(row["verdict"] for row in rows)
+    holds, part, wrong = (counts[each] for each in VERDICTS)
+    verbs = "claim holds" if len(rows) == 1 else "claims hold"
+    return f"{holds} of {len(rows)} {verbs}, {part} in part, {wrong} {'does' if wrong == 1 else 'do'} not follow."
+
+
+def print_claims(result: dict[str, Any]) -> None:
+    """Print the claims of each paper with their verdicts, and a line that counts these."""
+    for paper in dict.fromkeys(row["paper"] for row in result["claims"]):
+        rows = [row for row in result["claims"] if row["paper"] == paper]
+        say(f" {count_verdicts(rows)}", head=f"{PAPERS[paper]}:")
+        tabulate(rows, ("verdict", "claim", "sentence", "source"), whole="verdict")
+        say("")
+
+
+@dataclass(frozen=True)
+class MissingResults(Analysis[int]):
+    """The trainings that a table of a paper still needs, run by the command `reproduce`."""
+
+    paper: str
+    table: str
+    scale: str
+    name: ClassVar[str] = "reproduce"
+    offer = Offer("Run what is missing", "Training what is missing", "Training what is missing failed", "")
+
+    @classmethod
+    def from_table(cls, store: RunStore, paper: str, table: str, scale: str) -> "MissingResults":
+        """Return the trainings of a table, whose progress is next to their results in the folder of runs."""
+        return cls(store.folder / FOLDER, name_job(paper, table), store, paper, table, scale)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the arguments of the command that trains what is missing."""
+        return ("reproduce", self.paper, self.table, "--run", "--resume", "--scale", self.scale)
+
+    def find(self, tell: Tell) -> int:
+        """Train what is missing; return the number of failed trainings."""
+        asked: dict[str, Any] = {"run": True, "resume": True, "scale": self.scale, "on_progress": tell}
+        return int(reproduce(self.paper, self.table, store=self.store, **asked)["failed"])
+
+    def start(self) -> None:
+        """Start the trainings in the background when it is their turn; InputError: this server's queue is full."""
+        command = background_jobs.build_command(*self.words)
+        background_jobs.start_job(self.store, self, command, self.name, lane=queue.TRAINING)
+
+
+QUESTIONS = {
+    "kernel": "Is attention a kernel smoother?",
+    "memorise": "Can a transformer learn random labels by heart?",
+    "markov": "Which models link the first word to the last?",
+}
+"""Experiment → the question that it answers."""
+LIMIT = 1e-6
+"""Greatest difference between an attention weight, or an output, and that of the kernel smoother."""
+RUN = "starter-sentiformer"  # of the experiment `kernel`, by default
+TEXT = "The plot is thin, but I never got bored."
+
+
+def theory(
+    name: Annotated[str, CliArgument(f"{', '.join(QUESTIONS)}.")],
+    *,
+    run: Annotated[str, CliArgument("Of `kernel`: a run with one attention map per head.")] = RUN,
+    text: Annotated[str, CliArgument("Of `kernel`: the text that it reads.")] = TEXT,
+    layer: Annotated[int, CliArgument("Of `kernel`: the layer, from 1; default: the last.", least=0)] = 0,
+    again: Annotated[bool, CliArgument("Train again, up to three minutes; else the kept results are shown.")] = False,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Show an experiment on the theory of the SentiFormer paper: `kernel`, `memorise` or `markov`.
+
+    Returns:
+        `name`, `question`, `finding`. Of `kernel`: `run`, `text`, `layer`, `tokens`, `gates` (factor of each key),
+        `maps` and `weights` (heads × tokens × tokens: of the model, and of the kernel smoother), `kernel` (before each
+        row is divided by its sum), `difference` (the largest between them) and `distance` (the largest of an output
+        from the hull of the values). The others: as their functions in `core.papers.theory`.
+    """
+    if name not in QUESTIONS:
+        raise InputError(f"there is no experiment {name!r:.60}; choose one of {', '.join(QUESTIONS)}")
+    if name == "kernel":
+        from core.papers.theory import compare_with_kernel
+        from core.runs.load import load_run
+
+        found = {"run": run, "text": text, **compare_with_kernel(load_run(get_store((), store), run), text, layer)}
+    elif again:
+        from core.papers.theory import COMPUTED
+
+        found = COMPUTED[name](on_progress or (lambda what, share: None))
+    else:
+        found = read_theory(name)
+    return {"name": name, "question": QUESTIONS[name], "finding": _describe_result(name, found), **found}
+
+
+def _describe_result(name: str, found: Mapping[str, Any]) -> str:
+    if name == "kernel":
+        same, inside = found["difference"] < LIMIT, found["distance"] < LIMIT
+        return (
+            f"Attention {'is' if same else 'is not'} a kernel smoother to within 10⁻⁶; "
+            f"outputs {'stay in' if inside else 'leave'} the convex hull of the values."
+        )
+    if name == "memorise":
+        rows, best = found["rows"], max(row["counts"] for row in found["rows"])
+        learned = f"{sum(row['accuracy'] == 1 for row in rows)} of {len(rows)} transformers learn"
+        return (
+            f"{learned} all {found['sequences']} random labels. Word counts alone reach {whole_percent(best)} at most."
+        )
+    last = {model: means[-1] for model, means in found["means"].items()}
+    windows = max(value for model, value in last.items() if model.startswith("window"))
+    return (
+        f"At {found['lengths'][-1]} words the transformer gets {whole_percent(last['transformer'])} right and the LSTM "
+        f"{whole_percent(last['LSTM'])}; models of a window guess ({whole_percent(windows)})."
+    )
+
+
+def tabulate_kernel(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each key of the first token: its gate, and attention and kernel of each head."""
+    columns = {"token": found["tokens"], "gate": found["gates"]}
+    for name, key in (("head", "maps"), ("kernel", "kernel")):
+        columns |= {f"{name} {number}": rows[0] for number, rows in enumerate(found[key], 1)}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def tabulate_markov(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each model with its accuracy on texts that end with *good*, by their number of words."""
+    names = [f"n = {n}" for n in found["lengths"]]
+    return [{"model": model, **dict(zip(names, means, strict=True))} for model, means in found["means"].items()]
+
+
+def print_theory(result: dict[str, Any]) -> None:
+    """Print the question, a table of results, and the finding."""
+    say(result["question"])
+    if result["name"] == "kernel":
+        say(f"layer {result['layer']}, attention from “{result['tokens'][0]}”")
+        tabulate(tabulate_kernel(result), whole="token")
+    elif result["name"] == "memorise":
+        tabulate(result["rows"], {"seed": "seed", "steps": "step", "accuracy": "accuracy", "by word counts": "counts"})
+    else:
+        say("accuracy on texts that end with “good”; a guess is right for 0.5")
+        tabulate(tabulate_markov(result), whole="model")
+        exact = sum(share == 1 for share in result["hand"].values())
+        say(f"weights set by hand: no error at {exact} of {len(result['hand'])} lengths, 2 to {result['lengths'][-1]}")
+    say(result["finding"])

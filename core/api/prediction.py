@@ -12,9 +12,8 @@ from core import interpret, runs
 from core.api.options import Change, CliArgument, Edit, File, OnProgress, PairText, Passage, RunName, Settings, Store
 from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
-from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import count, format_decimals, whole_percent
+from core.formatting import count, format_decimals, plural, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore

@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.behavioral_tests import groups, report, suite_predictions, suite_reader
+    from core.behavioral_tests import report, suite_reader
 
 __getattr__ = make_getattr(__name__)

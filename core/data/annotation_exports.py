@@ -7,8 +7,9 @@ from typing import Any
 
 from core.data.columns import LABEL_NAMES
 from core.data.decoding import replace_surrogates
-from core.data.findings import plural, shorten
+from core.data.findings import shorten
 from core.exceptions import DataError
+from core.formatting import plural
 
 _LOOKED_AT = 1_000
 _PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")

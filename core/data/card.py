@@ -146,8 +146,7 @@ def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[
 
 def _count_repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
     everything = pd.concat([rows[["text", "label"]] for rows in splits.values()], ignore_index=True)
-    repeated = everything[everything["text"].duplicated(keep=False)]
-    labels = repeated.groupby("text")["label"].nunique()
+    labels = everything[everything["text"].duplicated(keep=False)].groupby("text")["label"].nunique()
     seen = {name: rows["text"].isin(splits[TRAIN]["text"]) for name, rows in splits.items() if name != TRAIN}
     return {
         "within": {name: int(rows["text"].duplicated().sum()) for name, rows in splits.items()},

@@ -123,9 +123,7 @@ def _format_cell(value: Any) -> str:
         return value if value and _NUMBER.fullmatch(value) else escape_formula(value or "")
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return escape_formula(SEPARATOR.join(value))
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return as_word(value)
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, dict)) else as_word(value)
 
 
 @contextlib.contextmanager

@@ -12,8 +12,9 @@ import pandas as pd
 
 from core.data.cells import as_words
 from core.data.dataset import Task
-from core.data.findings import plural, shorten
+from core.data.findings import shorten
 from core.exceptions import DataError
+from core.formatting import plural
 
 TEXT_NAMES = (
     "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text "
@@ -316,8 +317,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
         usual = is_usual(row)
         rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]
         if (names := _fit_row(row, rest, width)) is not None and has_header([names, *rest]):
-            further = _count_further(rows[at + 1 : at + 4])
-            return TableHead(make_column_names(names), True, at, further, tuple(row))
+            return TableHead(make_column_names(names), True, at, _count_further(rows[at + 1 : at + 4]), tuple(row))
         if not _is_title(row, width):
             break
     titles = next((at for at, row in enumerate(rows) if not (_is_title(row, width) and len(row) < width)), 0)

@@ -7,8 +7,9 @@ from pathlib import PurePath
 import pandas as pd
 
 from core.data import limits
-from core.data.findings import Finding, list_finding, plural, shorten
+from core.data.findings import Finding, list_finding, shorten
 from core.exceptions import DataError
+from core.formatting import plural
 
 KIND = "conll"  # The name of the format, also as a value of `data.delimiter`
 SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")

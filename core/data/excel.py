@@ -15,10 +15,10 @@ import pandas as pd
 from core.data import limits
 from core.data.cells import ERRORS, check_cell
 from core.data.columns import HEADER_ROWS, KNOWN_NAMES, find_head, is_repeated_header
-from core.data.findings import Finding, RawTable, list_finding, name_sheets, plural, shorten
+from core.data.findings import Finding, RawTable, list_finding, name_sheets, shorten
 from core.data.reading_decisions import describe_head, find_left_out
 from core.exceptions import DataError
-from core.formatting import count
+from core.formatting import count, plural
 
 _MOST_PACKED = 200  # Unpacked bytes per packed byte in a real sheet, at most
 _LARGE_PART = 20 * limits.MEGABYTE

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.exceptions import DataError
-from core.formatting import count
+from core.formatting import plural as plural  # for pages that know it under its former module
 from core.text.graphemes import clip_text
 
 if TYPE_CHECKING:
@@ -71,13 +71,6 @@ def refuse_findings(findings: Iterable[Finding], file: str) -> None:
     for finding in findings:
         if finding.level == "refused":
             raise DataError(finding.message, file=file)
-
-
-def plural(number: int, noun: str) -> str:
-    """Format a number of things with their noun: `1 row`, `1 200 rows`, `3 classes`."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def shorten(word: str, most: int = 60) -> str:

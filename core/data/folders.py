@@ -13,11 +13,11 @@ from core.data import conll, limits
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE
 from core.data.decoding import decode_together, replace_surrogates
 from core.data.delimited_text import parse_table, split_lines
-from core.data.findings import ReadingDecision, plural, shorten
+from core.data.findings import ReadingDecision, shorten
 from core.data.labels import sort_names
 from core.data.reading_decisions import describe_encodings
 from core.exceptions import DataError, try_call
-from core.formatting import count
+from core.formatting import count, plural
 
 SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
 """Last words of folder names that mean a split, such as in `20news-bydate-train`."""
@@ -114,8 +114,7 @@ def name_class_files(folder: TextFolder) -> dict[str, str]:
     if not one_stem and any(path.suffix in TABLES and path.suffix != ".txt" for path in paths):
         return {}
     names = {path.name: name_class(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
-    of_splits = all(any(map(find_split, re.split(r"[-_. ]", name))) for name in names.values())
-    return {} if of_splits else names
+    return {} if all(any(map(find_split, re.split(r"[-_. ]", name))) for name in names.values()) else names
 
 
 def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encoding: str = "") -> ClassTexts:
@@ -125,8 +124,7 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
     rows = list[tuple[str, str]]()
     for name, each in decoded.items():
         if parse_table(each.text, file=name).delimiter == "\t":
-            problem = "has several columns, so it is not a list of texts of one class"
-            raise DataError(problem, file=f"{file}/{name}")
+            raise DataError("has several columns, so it is not a list of texts of one class", file=f"{file}/{name}")
         lines = [line.rstrip("\r\n") for line in split_lines(each.text) if line.strip()]
         limits.check_shape(len(lines), 1, file=name)
         rows += [(line, names[name]) for line in lines]
@@ -159,8 +157,7 @@ def find_folders(folder: TextFolder) -> ClassFolders | None:
 def _find_beside(folder: TextFolder, read: Iterable[TextFolder]) -> tuple[str, ...]:
     taken = {str(each) for each in read}
     files = (name for name in list_files(folder) if PurePosixPath(name).stem.casefold() not in _IGNORED)
-    folders = (f"{each.name}/" for each in list_folders(folder) if str(each) not in taken)
-    return (*sorted(files), *folders)
+    return (*sorted(files), *(f"{each.name}/" for each in list_folders(folder) if str(each) not in taken))
 
 
 def find_class_texts(folder: Path) -> list[Path]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,10 @@ from core.data import annotation_exports, limits
 from core.data import columns as profiles
 from core.data.cells import check_cell
 from core.data.decoding import replace_surrogates
-from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
+from core.data.findings import Finding, RawTable, name_sheets, shorten
 from core.data.parquet import apply_class_names, read_viewer_classes
 from core.exceptions import DataError
-from core.formatting import count
+from core.formatting import count, plural
 
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4  # Levels of keys that are searched for rows
@@ -109,11 +109,6 @@ def has_text(row: Any) -> bool:
     """Return whether a JSON object has a text under a usual column name, such as `text` or `review`."""
     texts = (key for key, value in row.items() if isinstance(value, str)) if isinstance(row, dict) else ()
     return any(_fold_key(key) in profiles.TEXT_NAMES for key in texts)
-
-
-def is_wrapper(key: str, inside: Iterable[str]) -> bool:
-    """Return whether the inner object under a JSON key holds columns of the table, rather than one cell."""
-    return key in _WRAPPERS or any(_fold_key(name) in profiles.KNOWN_NAMES for name in inside)
 
 
 def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
@@ -316,7 +311,9 @@ def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
     keys, wide = _list_keys(rows)
     taken, renamed = keys - set(wide), dict[str, dict[str, str]]()
     for key, names in wide.items():
-        if not is_wrapper(key, names) and _fold_key(key) not in profiles.LABEL_NAMES:
+        # An object that holds columns of the table, rather than one cell.
+        wraps = key in _WRAPPERS or any(_fold_key(name) in profiles.KNOWN_NAMES for name in names)
+        if not wraps and _fold_key(key) not in profiles.LABEL_NAMES:
             continue
         of_label = _find_label_key(key, rows)
         if _fold_key(key) in profiles.LABEL_NAMES and not of_label:

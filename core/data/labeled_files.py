@@ -13,13 +13,14 @@ from core.data import conll
 from core.data.cells import as_words, clean_label
 from core.data.dataset import TRAIN, WHOLE, Task
 from core.data.delimited_text import NAMES
-from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, refuse_findings, shorten
+from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, refuse_findings, shorten
 from core.data.folders import SPLIT_NAMES, find_split_files, read_classes
 from core.data.labels import WITHHELD, LabelNames, find_form, list_labels, read_label_names, rename_labels, sort_names
 from core.data.reading_decisions import describe_columns, describe_rows
 from core.data.row_cleaning import clean_rows, examine_rows, find_alike, refuse_quoted
 from core.data.table_reader import ReadingSettings, guard_table, read_table
 from core.exceptions import DataError, SentiscopeError
+from core.formatting import plural
 
 PREVIEW_ROWS = 5
 PREVIEW_CHARACTERS = 200

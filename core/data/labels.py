@@ -20,9 +20,10 @@ from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
 from core.data.dataset import Task
-from core.data.findings import Finding, list_finding, plural, shorten
+from core.data.findings import Finding, list_finding, shorten
 from core.data.json_table import DECODER, decode_json
 from core.exceptions import DataError, InputError
+from core.formatting import plural
 
 WITHHELD = "-1"  # How benchmark files mark a withheld label; in the user's file it may be a class
 MARKS = (";", "|", ",", " ")  # Signs that may separate labels, the most reliable first

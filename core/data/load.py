@@ -16,7 +16,7 @@ from core.data.columns import SINGLE, choose_columns, summarize_columns
 from core.data.config import DataConfig
 from core.data.conll import OUTSIDE
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Splits, Task, to_indicators
-from core.data.findings import plural, refuse_findings
+from core.data.findings import refuse_findings
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels, replace_labels
 from core.data.mixture import add_examples, add_texts, drop_learned, exclude_texts, mix_splits
@@ -34,7 +34,7 @@ from core.data.sources import (
 from core.data.sources.source import fetch_splits
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import hash_value
-from core.formatting import count, suggest_name, whole_percent
+from core.formatting import count, plural, suggest_name, whole_percent
 from core.paths import refuse_elsewhere, resolve_path
 
 _AT_ONCE = 10_000  # Texts that are joined at a time; joining all texts of a large data set would double the memory
@@ -198,8 +198,7 @@ def _load_source(source: DataSource | None, config: DataConfig) -> tuple[Labeled
 def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledSplits:
     """Replace the labels of published files, which have no `labels.json`, by the class names of their data set."""
     if set(found.classes) <= set(source.classes):
-        classes = tuple(name for name in source.classes if name in found.classes)
-        return dataclasses.replace(found, classes=classes)
+        return dataclasses.replace(found, classes=tuple(name for name in source.classes if name in found.classes))
     if strange := sorted(set(found.classes) - set(source.labels)):
         raise DataError(f"label '{strange[0]:.60}' is not among {', '.join(source.labels)}", file=source.name)
     named = {split: rename_labels(rows["label"], source.labels) for split, rows in found.splits.items()}
@@ -208,9 +207,8 @@ def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledS
 
 
 def _load_builtin(name: str, classes: int) -> LabeledSplits:
-    from core.data.sources.builtin.corpus_files import get_class_names, read_life
+    from core.data.sources.builtin.corpus_files import get_class_names, read_life, read_people
     from core.data.sources.builtin.generate import generate_corpus
-    from core.data.sources.builtin.people import read_people
 
     if name in (LIFE, PEOPLE):
         return LabeledSplits(read_life() if name == LIFE else read_people(), get_class_names(2))
@@ -372,8 +370,7 @@ def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int])
     """Reduce the training rows to `config.limit`, stratified by class; the order of the classes does not matter."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
-    strata = _get_strata(replace_labels(train, dict(enumerate(places))))
-    chosen, _ = splits.cut_rows(strata, config.limit, config.seed)
+    chosen, _ = splits.cut_rows(_get_strata(replace_labels(train, dict(enumerate(places)))), config.limit, config.seed)
     note = f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
     return _take_rows(train, chosen), note
 

@@ -15,11 +15,10 @@ from core.atomic import convert_os_errors, write_bytes
 from core.data.cells import SEPARATOR
 from core.data.config import DataConfig
 from core.data.dataset import TRAIN, VALIDATION, Dataset, Splits
-from core.data.findings import plural
 from core.data.labeled_files import LabeledSplits
 from core.data.labels import is_several, replace_labels
 from core.exceptions import ConfigError, DataError, RunDamaged
-from core.formatting import count
+from core.formatting import count, plural
 from core.paths import resolve_path
 from core.text.config import TextConfig
 from core.text.normalization import make_text_keys, prepare_all

@@ -118,9 +118,8 @@ def _convert_errors(file: str) -> Iterator[None]:
 def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
     words = _check_claims(pq.ParquetFile(data).metadata, file)
     # Texts are read as dictionaries until their total size is known; 200 kB can expand to 2 GB.
-    source = pq.ParquetFile(data, read_dictionary=words)
     left, rows = limits.get_limits().size * limits.MEGABYTE, 0
-    for batch in source.iter_batches(batch_size=_BATCH):
+    for batch in pq.ParquetFile(data, read_dictionary=words).iter_batches(batch_size=_BATCH):
         rows += batch.num_rows
         limits.check_shape(rows, batch.num_columns, file=file)
         if (left := left - sum(map(_measure_size, batch.columns))) < 0:

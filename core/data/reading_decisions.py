@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.data import columns as profiles
-from core.data.decoding import DecodedText
+from core.data.decoding import DecodedText, find_garbled
 from core.data.delimited_text import ParsedTable
-from core.data.encoding_guess import find_garbled
-from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shorten
+from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, shorten
 from core.data.labels import find_form
 from core.exceptions import DataError, try_call
-from core.formatting import count
+from core.formatting import count, plural
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,10 +10,10 @@ import pandas as pd
 from core.data.cells import MISSING, as_words
 from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
 from core.data.decoding import replace_surrogates
-from core.data.findings import Finding, list_finding, plural, shorten
+from core.data.findings import Finding, list_finding, shorten
 from core.data.labels import WHOLE_NUMBER, is_several, list_labels, map_label_columns, read_labels
 from core.exceptions import DataError
-from core.formatting import count
+from core.formatting import count, plural
 from core.text.text_pairs import join_pair, replace_sign, split_pair
 
 MOST_CLASSES = 200  # Distinct labels of a column of classes, at most

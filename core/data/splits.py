@@ -86,6 +86,5 @@ def _round_down(size: float) -> int:
 def find_strata(targets: npt.NDArray[np.generic]) -> Indices:
     """Return the stratum of each row of targets (n, C): its rarest label, or C for a row without labels."""
     has = targets != 0
-    classes = has.shape[1]
     rows = np.where(has, has.sum(0), len(has) + 1)
-    return np.where(has.any(1), rows.argmin(1), classes).astype(np.int64)
+    return np.where(has.any(1), rows.argmin(1), has.shape[1]).astype(np.int64)

@@ -15,18 +15,17 @@ import pandas as pd
 import pyarrow as pa
 
 from core.data import limits
-from core.data.archives import GZIP, ZIP
 from core.data.cells import NESTED, as_word, as_words
 from core.data.columns import ALONE, choose_text, summarize_columns
 from core.data.decoding import DecodedText, decode_bytes, decode_line
 from core.data.delimited_text import parse_rows, parse_table, split_lines
-from core.data.findings import plural, shorten
+from core.data.findings import shorten
 from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
 from core.data.sources.source import OWN_LAYOUT, PublishedLayout
-from core.data.table_reader import FOREIGN, TableSettings, read_label_lines, read_table
+from core.data.table_reader import FOREIGN, GZIP, ZIP, TableSettings, read_label_lines, read_table
 from core.exceptions import DataError, try_call
-from core.formatting import count, join_names
+from core.formatting import count, join_names, plural
 
 AT_ONCE = 4_096
 SAMPLE = 2 * limits.MEGABYTE  # Bytes from which delimiter, header and text column are detected
@@ -178,12 +177,10 @@ def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, 
     while block := list(islice(rows, AT_ONCE)):
         columns = list(zip(*block, strict=True))
         if None in columns[place]:
-            row = taken + columns[place].index(None) + 1
-            raise DataError("the text is missing", file=file, row=row, field=text)
+            raise DataError("the text is missing", file=file, row=taken + columns[place].index(None) + 1, field=text)
         taken += len(block)
         limits.check_shape(taken, len(schema), file=file)
-        cells = list(map(_build_array, columns, schema.types))
-        yield pa.RecordBatch.from_arrays(cells, schema=schema)
+        yield pa.RecordBatch.from_arrays(list(map(_build_array, columns, schema.types)), schema=schema)
 
 
 def _build_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.data.findings import plural
 from core.error_analysis import annotation_store as store
 from core.error_analysis.row_annotations import Annotations, Code
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import InputError
 from core.fingerprint import hash_value
-from core.formatting import count
+from core.formatting import count, plural
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord
 
@@ -154,8 +153,7 @@ class Codes:
     def write_note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
         """Write an author's note on a sentence, empty: delete it; `goes_on` merges it with the last change of it."""
         author = store.clean_author(author)
-        said = f"note: {_describe_rows((key,))}"
-        with self.ledger.begin_change(self.data, author, said, goes_on=goes_on) as change:
+        with self.ledger.begin_change(self.data, author, f"note: {_describe_rows((key,))}", goes_on=goes_on) as change:
             self.set_note(change, key, author, store.clean_text(text), run)
 
     def set_note(self, change: store.Change, key: str, author: str, text: str, run: str) -> None:
@@ -220,8 +218,7 @@ class Codes:
                     moved = {**row, "author": author}
                     if table == "notes":  # two notes of one author on a sentence become one
                         there = change.read_rows("notes", data=self.data, key=row["key"], author=author)
-                        texts = dict.fromkeys([*(each["text"] for each in there), row["text"]])
-                        moved["text"] = "\n".join(texts)
+                        moved["text"] = "\n".join(dict.fromkeys([*(each["text"] for each in there), row["text"]]))
                     change.put_row(table, moved)
             return bool(change.made)
 
@@ -302,9 +299,8 @@ def draw_sample(
     """Draw a random sample of selected sentences and store it, or return the stored one; InputError for too many."""
     if not 0 < n <= len(keys):
         raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
-    found = list_draws(codes)
     name = hash_value({"keys": sorted(keys), "n": n, "seed": seed})[:16]
-    if kept := next((each for each in found if each.id == name), None):
+    if kept := next((each for each in list_draws(codes) if each.id == name), None):
         return kept
     author = store.clean_author(author)
     row: dict[str, Any] = {"data": codes.data, "id": name, "keys": " ".join(sample_keys(keys, n, seed)), "seed": seed}

@@ -131,8 +131,7 @@ def build_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
 
 def remove_example(folder: Path, name: str, author: str = "") -> None:
     """Remove a stored counter-example; InputError if none has this id."""
-    ledger = Ledger(folder)
-    with ledger.begin_change(NAME, clean_author(author), f"{name} removed") as change:
+    with Ledger(folder).begin_change(NAME, clean_author(author), f"{name} removed") as change:
         if not change.read_rows("examples", id=name):
             raise InputError(f"no counter-example {name!r:.40}; `sentiscope counter-examples list` shows all")
         change.drop_row("examples", {"id": name})

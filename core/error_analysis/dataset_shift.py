@@ -169,8 +169,7 @@ def compare_with_training(
     if found["left_out"]:
         return found
     some = [[each.texts[row] for row in draw_rows(len(each.texts), MOST_TRAINING)] for each in (training, split)]
-    of_split = np.repeat([False, True], [len(texts) for texts in some])
-    apart = measure_auc([*some[0], *some[1]], of_split, config, tell)
+    apart = measure_auc([*some[0], *some[1]], np.repeat([False, True], [len(texts) for texts in some]), config, tell)
     if apart is None:
         return {**found, "left_out": "too many of these texts are the same to tell training from the split"}
     auc, low, high, p = apart

@@ -106,9 +106,8 @@ class Phrases:
     def count_texts(self, chosen: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
         """Count, for each phrase of `length` words, the selected and the other texts that contain it, (k,) each."""
         phrases, row, phrase = self._lengths[length - 1]
-        every = np.bincount(phrase, minlength=len(phrases))
         inside = np.bincount(phrase[chosen[row]], minlength=len(phrases))
-        return inside, every - inside
+        return inside, np.bincount(phrase, minlength=len(phrases)) - inside
 
     def decode_phrase(self, number: int, length: int) -> str:
         """Return the words of a phrase of `length` words by its index in `count_texts`."""

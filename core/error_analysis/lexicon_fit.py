@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.behavioral_tests.suite_predictions import find_polarities
+from core.behavioral_tests.suite import find_polarities
 from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.linguistic_tags import SIDES, find_words, read_valences
 from core.evaluation.intervals import compute_wilson

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.behavioral_tests.suite_predictions import find_polarities
+from core.behavioral_tests.suite import find_polarities
 from core.data.sources import SOURCES
 from core.error_analysis.predictions_table import PredictionTable
 from core.exceptions import InputError, SentiscopeError

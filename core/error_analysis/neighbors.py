@@ -72,8 +72,7 @@ def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, k
 
 def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
     """Return a text's rarest words, just enough for every near-duplicate to contain at least one."""
-    ordered = sorted(words, key=lambda word: (frequency[word], word))
-    return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
+    return sorted(words, key=lambda word: (frequency[word], word))[: len(words) + 1 + -SHARED * len(words) // OF]
 
 
 def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[str]) -> bool:
@@ -308,9 +307,8 @@ def find_shared(
     labels = np.array(training.named, object)[training.rows[at]] if at.size else np.empty((len(places), 0), object)
     about = {"row": rows, "text": [training.texts[at] for at in rows], "label": [training.named[at] for at in rows]}
     numbers = {"near": votes[first], "share": votes[first] / max(1, len(places)), "likeness": mean[first]}
-    found = pd.DataFrame(about | numbers)
     true, said = (_compute_share(labels, table.frame[name].to_numpy(object)[places]) for name in ("true", "predicted"))
-    return SharedNeighbors(found, n, len(places), len(known), at.shape[1], true, said)
+    return SharedNeighbors(pd.DataFrame(about | numbers), n, len(places), len(known), at.shape[1], true, said)
 
 
 def _compute_share(labels: np.ndarray, of: np.ndarray) -> float:

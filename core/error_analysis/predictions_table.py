@@ -258,7 +258,6 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
     limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
     scores = build_scores(answers.labels, chances, record.task, limits, ordered=record.ordered)
     single = record.task == "single"
-    sure = _compute_confidence(chances, scores.true, scores.predicted, limits, record.task)
     ours: dict[str, Any] = {
         "key": hash_texts(answers.texts),
         "row": np.arange(len(answers)),
@@ -267,7 +266,7 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
             name: np.array(record.classes, object)[has.argmax(1)] if single else join_class_names(has, record.classes)
             for name, has in (("true", scores.true), ("predicted", scores.predicted))
         },
-        **sure,
+        **_compute_confidence(chances, scores.true, scores.predicted, limits, record.task),
         "wrong": (scores.true != scores.predicted).any(1),
     }
     if record.task == "multi":

@@ -181,8 +181,7 @@ def _match_clause(
         found = codes.match_notes(rows) if name in NOTED else codes.match_code(rows, value)
         return ~found if name in (CODED[1], NOTED[1]) or clause.sign == "!=" else found
     if not clause.sign:
-        everything = np.ones(len(table), bool)
-        return {"wrong": table.wrong, "right": ~table.wrong, "all": everything}[name]
+        return {"wrong": table.wrong, "right": ~table.wrong, "all": np.ones(len(table), bool)}[name]
     if name == IDS:
         if keys is None:
             raise ValueError("a clause of chosen rows needs their keys")

@@ -85,8 +85,7 @@ def predict_subsets(predict: Predict, text: str, most: int = MOST) -> SubsetPred
     chances = predict([text, *(remove_words(text, [word]) for word in words)])
     odds = compute_log_odds(chances, int(chances[0].argmax()), "single")
     effects = odds[0] - odds[1:]
-    strongest = np.argsort(-np.abs(effects), kind="stable")[:most]
-    subset = tuple(sorted(int(place) for place in strongest))
+    subset = tuple(sorted(int(place) for place in np.argsort(-np.abs(effects), kind="stable")[:most]))
     chances = predict([remove_words(text, gone) for gone in iterate_subsets([words[place] for place in subset])])
     logs = np.log(np.asarray(chances, np.float64).clip(np.finfo(np.float32).tiny))
     return SubsetPredictions(text, words, subset, effects, logs[:, 1:] - logs[:, :1])

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.data.findings import plural
 from core.error_analysis.facets import OUTCOME, TAG, Facet, Facets, Filter, rank_features
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
 from core.error_analysis.query import Clause
@@ -26,7 +25,7 @@ from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, OF_MODELS, Tab
 from core.evaluation.comparison import apply_holm
 from core.evaluation.intervals import compute_wilson
 from core.evaluation.significance import ALPHA
-from core.formatting import count
+from core.formatting import count, plural
 from core.lazy_imports import scipy
 
 LEAST = 30  # rows needed with a tag, and without it, for a risk ratio
@@ -163,8 +162,7 @@ def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
     options = [each for each in options if each[1].has.sum() >= LEAST]
     if not options or not 0 < wrong.sum() < len(wrong):
         return FoundSlices((), 0)
-    tried = list(_count_pairs(options, wrong))
-    tested = [(each, found) for each, found in tried if found.enough]
+    tested = [(each, found) for each, found in _count_pairs(options, wrong) if found.enough]
     steps = apply_holm([found.p for _, found in tested])
     every = [(each, found, step) for (each, found), step in zip(tested, steps, strict=True) if step.p < ALPHA]
     kept = [one for one in every if one[1].ratio > 1 and _is_worse(one[0], wrong, len(tested))]
@@ -260,7 +258,6 @@ def report_errors(
     names = list(tags.available)
     has = np.array([tags.available[name][chosen] for name in names], bool).reshape(len(names), -1).T
     of_rows = [[names[place] for place in np.flatnonzero(row)] for row in has]
-    tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
     return {
         **found,
         **_collect_rates(table, facets, tags, chosen),
@@ -268,7 +265,7 @@ def report_errors(
         "slices": report_found_slices(facets, table.wrong),
         "marks": rank_features(table, tags.available, chosen, list_clause_names(clauses)),
         "words": [each._asdict() for each in table.phrases.find_keywords(chosen)],
-        "rows": tagged,
+        "rows": [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)],
     }
 
 
@@ -318,6 +315,5 @@ def compute_rate(wrong: np.ndarray) -> dict[str, Any]:
 
 def _to_plain(column: pd.Series) -> list[Any]:
     if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
-        finite = column.astype(object).where(column.notna() & ~column.isin((np.inf, -np.inf)), None)
-        return finite.tolist()
+        return column.astype(object).where(column.notna() & ~column.isin((np.inf, -np.inf)), None).tolist()
     return [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]

@@ -168,8 +168,7 @@ def compare_authors(coded: Annotations, first: str, second: str, keys: Sequence[
     for name in sorted({*one, *other}):
         a, b, shared = one[name], other[name], same[name]
         table = np.array([[shared, a - shared], [b - shared, len(both) - a - b + shared]], float)
-        kappa = _to_dict(_compute_from_table(table))
-        codes.append({"code": name, "first": a, "second": b, "both": shared, **kappa})
+        codes.append({"code": name, "first": a, "second": b, "both": shared, **_to_dict(_compute_from_table(table))})
     apart = [
         {"key": key, "first": list(a), "second": list(b)}
         for key, a, b in zip(both, ours, theirs, strict=True)

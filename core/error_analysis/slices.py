@@ -167,11 +167,13 @@ def add_slices(
     found: dict[str, dict[int, np.ndarray]] = {}
     notes = []
     for each in kept:
-        chosen = parse_selection(each.select)
+        chosen, rows = parse_selection(each.select), dict[str, frozenset[str]]()
         if chosen.split not in ("", sides.split):
             continue
         try:
-            rows = {run: _select_keys(store, each, *of_run, codes) for run, of_run in tables.items()}
+            for run, (table, tagged) in tables.items():
+                places = select_rows(chosen, table, tagged, store, codes).places
+                rows[run] = frozenset(table.frame["key"].to_numpy()[places].tolist())
         except InputError as error:
             notes.append(f"slice {each.name} is left out: {error}")
             continue
@@ -185,13 +187,6 @@ def add_slices(
     if not found:
         raise InputError(f"--by slice: {'; '.join(notes) or f'no slice is of {sides.split}'}")
     return replace(sides, slices=found, notes=(*sides.notes, *notes))
-
-
-def _select_keys(
-    store: RunStore, one: Slice, table: PredictionTable, tagged: TableTags, codes: Annotations | None
-) -> frozenset[str]:
-    places = select_rows(parse_selection(one.select), table, tagged, store, codes).places
-    return frozenset(table.frame["key"].to_numpy()[places].tolist())
 
 
 def _align_rows(sides: ComparisonData, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:

@@ -308,6 +308,4 @@ def name_tag(tag: str) -> str:
 
 def describe_tag(tag: str) -> str:
     """Return a description of the texts that have an error tag; empty for an unknown tag."""
-    if tag.startswith(WITH):
-        return f"{tag.removeprefix(WITH)} says something else"
-    return ABOUT.get(tag, "")
+    return f"{tag.removeprefix(WITH)} says something else" if tag.startswith(WITH) else ABOUT.get(tag, "")

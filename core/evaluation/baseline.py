@@ -48,8 +48,7 @@ class FittedBaseline:
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Return the TF-IDF baseline's class probabilities of texts, (n, C) float32."""
-        given = self.model, self.tokenizer, texts
-        return predict_texts(*given, task=self.task, scaling=self.scaling).probabilities
+        return predict_texts(self.model, self.tokenizer, texts, task=self.task, scaling=self.scaling).probabilities
 
 
 def fit_baseline(dataset: Dataset, model: str = BETTER) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Separability of the classes in the embeddings that a model makes of texts."""
+"""Separability of the classes in the embeddings that a model makes of texts, and similarity of two such embeddings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,8 +76,7 @@ def compute_row_silhouettes(embeddings: Tensor, labels: Tensor) -> Tensor:
         place = own[:, None]
         inside = sums.gather(1, place)[:, 0] / (sizes[own] - 1)
         # A class without rows gives 0 / 0 and is no neighbour.
-        means = (sums / sizes).nan_to_num(nan=torch.inf).scatter(1, place, torch.inf)
-        outside = means.min(1).values
+        outside = (sums / sizes).nan_to_num(nan=torch.inf).scatter(1, place, torch.inf).min(1).values
         found = (outside - inside) / torch.maximum(inside, outside)
         parts.append(torch.where(sizes[own] > 1, found, 0.0).nan_to_num(nan=0.0))
     return torch.cat(parts)
@@ -89,9 +88,7 @@ def _explain_undefined(embeddings: np.ndarray, labels: np.ndarray) -> str:
         return "the rows belong to fewer than two classes"
     if present == len(labels):
         return "every row is a class of its own"
-    if not np.isfinite(embeddings).all():
-        return "some vectors are not finite numbers"
-    return ""
+    return "" if np.isfinite(embeddings).all() else "some vectors are not finite numbers"
 
 
 AT_ONCE, PAIRS = 64, 1_000_000  # texts per batch, and pairs of their tokens, at most: a trace holds every map
@@ -135,3 +132,10 @@ def explain_no_silhouette(labels: np.ndarray) -> str:
     if np.ndim(labels) == 2:
         return SEVERAL
     return "" if 2 <= len(np.unique(labels)) < len(labels) else "the sentences belong to fewer than two classes"
+
+
+def compute_cka(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Return linear CKA (Kornblith et al. 2019) of vectors (n, d) and (n, e) of the same texts; None: all are equal."""
+    x, y = (each.astype(np.float64) - each.mean(0, dtype=np.float64) for each in (first, second))
+    below = float(np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y))
+    return float(np.linalg.norm(y.T @ x) ** 2) / below if below > 0 else None

@@ -224,8 +224,7 @@ def compute_bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Ba
     if not 0 < own.sum() < len(own):
         return None
     hits, alarms = _count_groups(own, np.asarray(probability, float))
-    cells = np.concatenate([hits, alarms])
-    drawn = np.random.default_rng(seed).multinomial(len(own), cells / len(own), CURVES)
+    drawn = np.random.default_rng(seed).multinomial(len(own), np.concatenate([hits, alarms]) / len(own), CURVES)
     true, false = (np.cumsum(part, 1) for part in np.split(drawn, 2, axis=1))
     known = (true[:, -1] > 0) & (false[:, -1] > 0)
     true, false = true[known], false[known]

@@ -358,14 +358,12 @@ def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
 
 def compute_roc_curve(labels: Array, probabilities: Array, number: int) -> dict[str, list[float]]:
     """Return fpr, tpr and threshold of a class against the rest, corners only, first threshold 1; empty: one-sided."""
-    scores = build_scores(labels, probabilities)
-    true, false, thresholds = _count_positives(scores, number)
+    true, false, thresholds = _count_positives(build_scores(labels, probabilities), number)
     if not len(true) or not true[-1] or not false[-1]:
         return {"fpr": [], "tpr": [], "threshold": []}
     true, false, thresholds = np.append(0, true), np.append(0, false), np.append(1, thresholds)
     # Points inside a straight segment are left out.
-    turns = (np.diff(true, 2) != 0) | (np.diff(false, 2) != 0)
-    keep = np.concatenate([[True], turns, [True]])
+    keep = np.concatenate([[True], (np.diff(true, 2) != 0) | (np.diff(false, 2) != 0), [True]])
     return {
         "fpr": (false / false[-1])[keep].tolist(),
         "tpr": (true / true[-1])[keep].tolist(),

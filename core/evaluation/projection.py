@@ -18,9 +18,7 @@ _BLOCK = 4_000_000  # distances in memory at once
 
 def draw_rows(rows: int, most: int, seed: int = 0) -> Array:
     """Return sorted row indices: all, or a seeded random sample if there are more than `most`."""
-    if rows <= most:
-        return np.arange(rows)
-    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+    return np.arange(rows) if rows <= most else np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
 def find_nearest(asked: Array, vectors: Array, most: int, own: Array | None = None) -> tuple[Array, Array]:
@@ -146,8 +144,7 @@ class ProjectionConfig:
             "tsne": {"perplexity": min(PERPLEXITY, (n - 1) / 3), "iterations": [EARLY, LATE], "theta": ANGLE},
             "umap": {"n_neighbors": min(UMAP_NEIGHBORS, n - 1), "min_dist": UMAP_DISTANCE},
         }
-        settings = {name: value for name, value in asdict(self).items() if name != "space" or value}
-        return {**settings, **own[self.method]}
+        return {**{name: value for name, value in asdict(self).items() if name != "space" or value}, **own[self.method]}
 
 
 @dataclass(frozen=True)

@@ -134,8 +134,7 @@ class SpanScores:
         """Return (R,) shares of words with the correct tag, one for each set of sentence weights."""
         both = [zip(*each, strict=True) for each in zip(self.labels, self.said, strict=True)]
         right = np.array([sum(true == said for true, said in tags) for tags in both], float)
-        words = np.array([len(tags) for tags in self.labels], float)
-        return divide_safely(weights @ right, weights @ words)
+        return divide_safely(weights @ right, weights @ np.array([len(tags) for tags in self.labels], float))
 
     def evaluate_types(self) -> dict[str, dict[str, float]]:
         """Return precision, recall, F1 and support of each span type, with the number of spans of each outcome."""

@@ -89,9 +89,8 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> SampleDifference:
     """Compare the means of two samples by Welch's t-test (unequal variances)."""
     ends = first.mean(), other.mean()
     if not np.ptp(first) and not np.ptp(other):
-        same = float(ends[0] == ends[1])
         gap = float(ends[1] - ends[0])
-        return SampleDifference(float(ends[0]), float(ends[1]), gap, gap, same)
+        return SampleDifference(float(ends[0]), float(ends[1]), gap, gap, float(ends[0] == ends[1]))
     with warnings.catch_warnings():  # one side may have texts of equal length, with variance 0
         warnings.simplefilter("ignore", RuntimeWarning)
         found = scipy.stats.ttest_ind(other, first, equal_var=False)

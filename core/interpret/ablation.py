@@ -98,8 +98,7 @@ def _predict_log_odds(
 ) -> list[float]:
     """Return the log-odds of a class for each intervention on the model, with progress reports."""
     model, found = cast(EncoderClassifier, reader.model), list[float]()
-    at_once = max(1, TOKENS // max(batch.ids.shape[1], model.fill))
-    for part in reader.iterate_portions(what, len(changes), at_once):
+    for part in reader.iterate_portions(what, len(changes), max(1, TOKENS // max(batch.ids.shape[1], model.fill))):
         some = changes[part]
         found += function(model(batch.repeat_text(len(some)), intervene=some, donor=donor).logits).tolist()
     return found

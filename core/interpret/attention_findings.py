@@ -110,8 +110,7 @@ def describe_gates(found: Row) -> str:
         return "The model has no gates."
     apart = [row for row in rows if is_apart(row, "all")] or rows
     low, high = min(apart, key=lambda row: row["value"]), max(apart, key=lambda row: row["value"])
-    ends = (f"{row['measure']} in layer {row['layer']} ({number(row['value'], 2)})" for row in (low, high))
-    least, most = ends
+    least, most = (f"{row['measure']} in layer {row['layer']} ({number(row['value'], 2)})" for row in (low, high))
     means = {row["layer"]: number(row["control"]["all"]["value"], 2) for row in rows}
     return f"Gates are lowest for {least} and highest for {most}; all words: {', '.join(means.values())}."
 

@@ -3,11 +3,12 @@
 Deleting a word removes its characters and the double space; the text is then read again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from torch import Tensor
@@ -16,15 +17,17 @@ from core.evaluation.inference import Predictions
 from core.exceptions import InputError
 from core.formatting import count
 from core.interpret import attribution_math
-from core.interpret.attribution_math import RankTest, TopWords, compare_ranks, find_top_words
+from core.interpret.attribution_math import RankTest, TopWords, compare_ranks, compute_log_odds, find_top_words
 from core.interpret.explain_context import ExplainContext
 from core.interpret.gradients import REFERENCE, Asked, Embeds, compute_input_gradient, integrate_gradients
 from core.interpret.sentence_inspection import SentenceView
+from core.interpret.split_attention import estimate_means
 from core.interpret.trace_summary import average_attention
 from core.models.trace import Batch, Intervention
 from core.text.special_ids import UNKNOWN
 from core.text.token_table import to_batch
 from core.text.word_spans import Span, compute_shares, find_word_spans, remove_words
+from core.text.words import is_bare_mark, split_words
 
 READ = {"attention": -1, "collapse": 0}
 """Attention method → layer. They are unsigned: an attended word may have a positive, negative or no effect."""
@@ -158,8 +161,7 @@ class ExplainedText:
             self.reader.tell(method, None)
             return target(logits)
 
-        model = cast(Embeds, reader.model)
-        return model, Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
+        return cast(Embeds, reader.model), Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
 
     def _sum_to_words(self, tokens: np.ndarray) -> np.ndarray:
         """Sum attributions of tokens into attributions of words, ignoring positions after the text."""
@@ -366,3 +368,41 @@ def _split_batches(texts: Sequence[str]) -> Iterator[list[str]]:
             part, number = [], 0
     if part:
         yield part
+
+
+LEAST = 5  # texts that have a listed word
+PORTION = 16  # texts between two progress reports
+
+
+def measure_words(
+    reader: ExplainContext,
+    texts: Sequence[str],
+    tell: Callable[[str, float | None], None] = lambda what, share: None,
+) -> list[dict[str, Any]]:
+    """Measure the mean effect of deleting each word over texts, on the log-odds of each class.
+
+    The effect of a word in a text is the loss of log-odds without it, the mean over its occurrences. Capitals are
+    ignored; marks and words of fewer than `LEAST` texts are left out.
+
+    Returns:
+        Rows, for each class from the largest effect to the smallest: `class`, `word`, `texts` with it, `value` (mean
+        over them) and its 95 % `interval` (percentile bootstrap over them).
+    """
+    found: dict[str, list[np.ndarray]] = defaultdict(list)  # word → effects (C,) of each text
+    for start in range(0, len(texts), PORTION):
+        tell("deleting one word at a time", start / len(texts))
+        for reading in iterate_texts(reader, texts[start : start + PORTION]):
+            chances, own = reading.said.probabilities, defaultdict[str, list[np.ndarray]](list)
+            odds = np.stack([compute_log_odds(chances, at, reader.task) for at in range(len(reader.classes))], 1)
+            for (first, end), effect in zip(reading.words, odds[0] - odds[1:], strict=True):
+                own[reading.text[first:end].lower()].append(effect)
+            for word, effects in own.items():
+                found[word].append(np.mean(effects, 0))
+    rows = []
+    for word, each in found.items():
+        if len(each) >= LEAST and len(split_words(word)) == 1 and not is_bare_mark(word):
+            means = estimate_means(np.stack(each))
+            about = {"word": word, "texts": len(each)}
+            rows += [{"class": name, **about, **means.describe(at)} for at, name in enumerate(reader.classes)]
+    place = {name: at for at, name in enumerate(reader.classes)}
+    return sorted(rows, key=lambda row: (place[row["class"]], -row["value"], row["word"]))

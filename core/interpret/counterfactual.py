@@ -62,8 +62,7 @@ def _is_word(text: str) -> bool:
 
 def _get_signs(tokenizer: Tokenizer) -> dict[str, float]:
     """Return word → lexicon polarity, positive minus negative; words with polarity 0 are left out."""
-    lexicon = tokenizer.lexicon or _load_vader(tokenizer.config)
-    found = lexicon.entries.items()
+    found = (tokenizer.lexicon or _load_vader(tokenizer.config)).entries.items()
     polarity = {entry: sum(counts[0::3]) - sum(counts[2::3]) for entry, counts in found if _is_word(entry)}
     return {entry: value for entry, value in polarity.items() if value}
 

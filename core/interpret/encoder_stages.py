@@ -19,10 +19,9 @@ from core.exceptions import NotAvailable
 from core.interpret import forward_stages
 from core.interpret.forward_stages import Array, Dot, ForwardStage, Names, StageMatrix, Sum, name_dimensions, to_float64
 from core.interpret.layer_stages import ShownHead, yield_layer_stages
-from core.models.attention import Attention
+from core.models.attention import Attention, SingleMap
 from core.models.encoder import EncoderClassifier, FeedForward, Layer
 from core.models.head import Branch, Head, HeadAttention
-from core.models.mixing import SingleMap
 from core.models.positions import PolarityAware
 from core.models.pretrained import BackboneLayer, PretrainedClassifier
 from core.models.score_terms import AttentionInputs
@@ -150,8 +149,7 @@ def yield_encoder_stages(
     polarity = None if read.polarity is None else to_float64(read.polarity[0])
     yield embedding
     inside, first = record.get_part("layer"), model.class_token is not None
-    shown = ShownHead(layer, inside, polarity, first, change, tokens, at + 1, head, component)
-    yield from yield_layer_stages(shown)
+    yield from yield_layer_stages(ShownHead(layer, inside, polarity, first, change, tokens, at + 1, head, component))
     yield from _yield_upper_stages(model, record, tokens, classes, at, head)
 
 

@@ -87,8 +87,7 @@ class ExplainContext:
         for left, cut in zip(texts, gone, strict=True):
             away = belongs[[places[word] for word in cut]].sum(0) > HALF
             kept = np.flatnonzero(~away).tolist()
-            now = self.tokenizer.encode(left).tokens
-            matched = _match_tokens([whole.tokens[i] for i in kept], kept, now)
+            matched = _match_tokens([whole.tokens[i] for i in kept], kept, self.tokenizer.encode(left).tokens)
             found.append(_renumber_tokens(self.change, matched, self.model.first))
         return found
 
@@ -140,8 +139,7 @@ def _match_tokens(before: Sequence[str], places: Sequence[int], now: Sequence[st
         if old != new:
             break
         found[places[at]] = at
-    fixed = len(found)
-    for back in range(1, min(len(before), len(now)) - fixed + 1):
+    for back in range(1, min(len(before), len(now)) - len(found) + 1):
         if before[-back] != now[-back]:
             break
         found[places[-back]] = len(now) - back

@@ -84,8 +84,7 @@ def iterate_paraphrases(text: str) -> Iterator[Paraphrase]:
     for name, edit in EDITS.items():
         if (changed := edit(text)) != text:
             blocks = SequenceMatcher(None, before, _list_words(changed), autojunk=False).get_matching_blocks()
-            shared = tuple((one + k, two + k) for one, two, size in blocks for k in range(size))
-            yield Paraphrase(name, changed, shared)
+            yield Paraphrase(name, changed, tuple((one + k, two + k) for one, two, size in blocks for k in range(size)))
 
 
 def _list_words(text: str) -> list[str]:
@@ -191,9 +190,8 @@ class Trials:
         if method == DELETES:
             asked = [[case.text, *(remove_words(case.text, [word]) for word in case.words)] for case in cases]
             return [odds[0] - odds[1:] for odds in self._predict_log_odds(asked, cases, what)]
-        steps = self._steps.iterate_parts(f"{what}{self._of}", len(cases))
         ask = self._compute_shapley if method == "shapley" else functools.partial(self._attribute_case, method)
-        return [ask(cases[number]) for number in steps]
+        return [ask(cases[number]) for number in self._steps.iterate_parts(f"{what}{self._of}", len(cases))]
 
     def test_orders(self, method: str, pushes: Sequence[np.ndarray]) -> OrderResults:
         """Run the insertion and deletion tests: words are added or removed in the order of their attributions."""
@@ -388,8 +386,7 @@ def measure_methods(
                 agreement=_bootstrap_means(_compute_agreements(method, pushes), weights),
             )
         )
-    labels = [each.labels for each, _ in kept]
-    beyond = _compute_kappa(targets, labels, len(reader.classes), weights)
+    beyond = _compute_kappa(targets, [each.labels for each, _ in kept], len(reader.classes), weights)
     cut = sum(text != each.text for each, text in kept)
     return Belief(len(cases), len(sentences) - len(cases), cut, beyond, tuple(found))
 
@@ -447,8 +444,7 @@ def _bootstrap_means(values: Values, weights: np.ndarray) -> dict[str, Number]:
 
 def _bootstrap_curve(values: np.ndarray, weights: np.ndarray) -> ProbabilityCurve:
     low, high = np.percentile(weights @ values / weights.sum(1, keepdims=True), TAILS, axis=0)
-    found = (tuple(np.clip(each, 0, 1).tolist()) for each in (values.mean(0), low, high))
-    return ProbabilityCurve(*found)
+    return ProbabilityCurve(*(tuple(np.clip(each, 0, 1).tolist()) for each in (values.mean(0), low, high)))
 
 
 def _compute_kappa(said: np.ndarray, labels: Sequence[tuple[int, ...]], classes: int, weights: np.ndarray) -> Number:

@@ -136,6 +136,4 @@ def decide_outcome(threshold: Threshold, number: Number | None) -> Outcome:
     sign, worst = (-1, number.high) if threshold.small else (1, number.low)
     if sign * (worst - threshold.evidence) >= 0:
         return "passed"
-    if threshold.neither is not None and sign * (worst - threshold.neither) < 0:
-        return "failed"
-    return "between"
+    return "failed" if threshold.neither is not None and sign * (worst - threshold.neither) < 0 else "between"

@@ -50,8 +50,7 @@ def _build_embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens
     reading = "Each token is a row of numbers, learned; its place is not in them."
     names = name_dimensions(x.shape[1])
     if model.segments is None:
-        matrix = StageMatrix("x", x, tokens, names)
-        return ForwardStage("embedding", "Embedding", ("x_i = E_i",), reading, (matrix,))
+        return ForwardStage("embedding", "Embedding", ("x_i = E_i",), reading, (StageMatrix("x", x, tokens, names),))
     rows = to_float64(model.segments(batch.ids)[0])
     total = Sum(((x,), (rows,)), x.shape)
     parts = (StageMatrix("E", x, tokens, names), StageMatrix("S", rows, tokens, names))
@@ -67,9 +66,8 @@ def _yield_recurrent(model: BiLSTM, batch: Batch, tokens: Names, classes: Names)
     size = name_dimensions(forward.shape[1])
     states = (StageMatrix("f", forward, tokens, size), StageMatrix("b", backward, tokens, size))
     above = f", in the top one of {model.lstm.num_layers} layers" if model.lstm.num_layers > 1 else ""
-    formulas = tuple(record.values[name].formula for name in "fb")
     reading = f"f reads from the first token to the last, b from the last to the first{above}: each row is a memory."
-    yield ForwardStage("states", "States", formulas, reading, states)
+    yield ForwardStage("states", "States", tuple(record.values[name].formula for name in "fb"), reading, states)
     last = to_float64(record.get_part("head").values["p"].value)
     vector = StageMatrix("p", last, ONE, name_dimensions(last.shape[1]))
     reading = "The last state of each direction, side by side."
@@ -142,11 +140,10 @@ def _yield_pair(model: BagOfPairs, ids: Array, tokens: Names, classes: Names) ->
     every = np.array(list(names), int)
     weights = [dict(zip(grams.tolist(), found[-1].values[:, 0], strict=True)) for grams, found in texts]
     a, b = (np.array([each.get(gram, 0.0) for gram in names])[:, None] for each in weights)
-    rules = Sum(((a,), (-1.0, b)), a.shape, "abs"), Sum(((a, b),), a.shape)
+    rules = {"d": Sum(((a,), (-1.0, b)), a.shape, "abs"), "p": Sum(((a, b),), a.shape)}
     rows, one = tuple(names.values()), ("weight",)
     matrices = [StageMatrix(letter, values, rows, one) for letter, values in (("a", a), ("b", b))]
-    for letter, rule in zip("dp", rules, strict=True):
-        matrices.append(StageMatrix(letter, rule.compute_values(), rows, one, rule=rule))
+    matrices += [StageMatrix(each, rule.compute_values(), rows, one, rule=rule) for each, rule in rules.items()]
     reading = "What one text has alone stands in the difference, what both have in the product."
     yield ForwardStage("compare", "Compare", (r"d = |a - b|", r"p = a\cdot b"), reading, tuple(matrices))
     values = np.concatenate([matrix.values for matrix in matrices], 1)
@@ -257,5 +254,4 @@ def _build_tokens(encoding: Encoding, read: Batch, tokens: Names, size: int, *, 
     reading = f"The text is split into {what} each with its number in a vocabulary of {count(size)}."
     if not counted and UNKNOWN in encoding.ids:
         reading += f" Number {UNKNOWN} is for all that the vocabulary lacks."
-    formula = r"\mathrm{text} \to t_1,\dots,t_T"
-    return ForwardStage("tokens", "Tokens", (formula,), reading, (matrix,))
+    return ForwardStage("tokens", "Tokens", (r"\mathrm{text} \to t_1,\dots,t_T",), reading, (matrix,))

@@ -157,8 +157,7 @@ class Largest:
 
     def format_cell(self, i: int, j: int) -> str:
         """Write at which row a column has its largest value."""
-        place = int(self.x[:, j].argmax())
-        return f"the largest of {len(self.x)}, at {self.names[place]}"
+        return f"the largest of {len(self.x)}, at {self.names[int(self.x[:, j].argmax())]}"
 
 
 def to_float64(weight: Tensor | None) -> Array:

@@ -83,8 +83,7 @@ def integrate_gradients(
     method, steps, once = IntegratedGradients(ask), STEPS, max(1, TOKENS // embedded.shape[1])
     while True:
         edges = torch.linspace(0, 1, steps // POINTS + 1, device=embedded.device)[:, None, None] * embedded.detach()
-        found = method.attribute(edges[1:], edges[:-1], n_steps=POINTS, internal_batch_size=once)
-        pushes = _select_tokens(found)
+        pushes = _select_tokens(method.attribute(edges[1:], edges[:-1], n_steps=POINTS, internal_batch_size=once))
         error = float(pushes.sum()) - (here - there)
         if abs(error) <= SMALL * max(1.0, abs(here - there)) or steps >= MOST_STEPS:
             return PathAttribution(pushes, there, error, steps)

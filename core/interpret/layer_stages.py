@@ -353,8 +353,9 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
     plain = tuple(f"λ{format_subscript(n)}" for n in range(1, attention.components))
     untouched = rule if np.allclose(values, rule.compute_values(), rtol=1e-12, atol=0) else None
     matrices = [StageMatrix(r"\lambda", values, rows, plain, rule=untouched)]
-    for n, each in enumerate(chosen.read_maps("A")):
-        matrices.append(chosen.make_pairs(_name_map(n, True), each, weight=True))
+    matrices += [
+        chosen.make_pairs(_name_map(n, True), each, weight=True) for n, each in enumerate(chosen.read_maps("A"))
+    ]
     combined = _combine_maps(chosen)
     matrices.append(chosen.make_pairs("P", combined.compute_values(), combined, weight=True))
     lines, reading = _describe_weights(chosen)

@@ -107,8 +107,7 @@ class Edits:
             return None
         from core.models.trace import Intervention  # torch
 
-        sets = ("heads", "components", "maps", "lexical")
-        names = [f"{kind}_{how}" for kind in sets for how in ("off", "mean")]
+        names = [f"{kind}_{how}" for kind in ("heads", "components", "maps", "lexical") for how in ("off", "mean")]
         silent: dict[str, Any] = {name: frozenset(getattr(self, name)) for name in names}
         return Intervention(
             self.lambdas,

@@ -248,8 +248,7 @@ class Fold(NamedTuple):
         kept = values.narrow(axis, 0, self.tokens)
         if not self.filled:
             return kept
-        rest = values.narrow(axis, self.tokens, self.filled)
-        return torch.cat([kept, fold(rest, dim=axis, keepdim=True)], axis)
+        return torch.cat([kept, fold(values.narrow(axis, self.tokens, self.filled), dim=axis, keepdim=True)], axis)
 
 
 def _build_layer_view(layer: LayerTrace, fold: Fold) -> LayerView:

@@ -116,8 +116,7 @@ def split_by_length(table: TokenTable) -> Iterator[np.ndarray]:
     """Yield the row numbers of batches of texts with equally many tokens, longest first; texts without are left out."""
     order = np.argsort(-table.lengths, kind="stable")
     for length in sorted(set(table.lengths.tolist()) - {0}, reverse=True):
-        size = max(2, min(AT_ONCE, PAIRS // length**2))
-        yield from split_batches(order[table.lengths[order] == length], size)
+        yield from split_batches(order[table.lengths[order] == length], max(2, min(AT_ONCE, PAIRS // length**2)))
 
 
 def _measure_batch(model: EncoderClassifier, trace: Trace, has: Tensor) -> dict[str, Tensor]:
@@ -393,8 +392,7 @@ def describe_neutral(neutral: np.ndarray, table: TokenTable, lexicon: str) -> di
     """Return the share of tokens that a lexicon does not list, with its interval over texts; None without tokens."""
     if not len(neutral):
         return None
-    owner = np.repeat(np.arange(len(table)), table.lengths)
-    hits = np.bincount(owner, neutral, len(table))[:, None]
+    hits = np.bincount(np.repeat(np.arange(len(table)), table.lengths), neutral, len(table))[:, None]
     found = estimate_means(hits, table.lengths[:, None].astype(float)).describe(0)
     return {**found, "tokens": len(neutral), "lexicon": lexicon}
 

@@ -125,9 +125,8 @@ def _choose_better(store: RunStore, accuracy: float) -> str:
 
 def _read_kinds(store: RunStore, run: str) -> list[dict[str, Any]]:
     """Return the harder sentences by kind, hardest kind first, wrong sentences last; each with the prediction."""
-    frame = lesson.read_split(store, run, HARD)
     kinds = []
-    for name, rows in frame.groupby("phenomenon"):
+    for name, rows in lesson.read_split(store, run, HARD).groupby("phenomenon"):
         columns = zip(*(rows[name] for name in ("text", "label", "predicted", "confidence")), strict=True)
         items = [
             {"text": text, "label": label, "predicted": predicted, "ok": label == predicted, "sure": round(sure, 2)}

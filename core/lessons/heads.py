@@ -83,8 +83,7 @@ def build_content(store: RunStore) -> LessonContent:
     for pair in _choose_sentences(_read_sentences(run, heads, frame))[:MOST_TRIED]:
         first, second, head = pair
         sets = _predict_sets(run, heads, first.text)
-        others = [place for place in range(len(heads.places)) if place != head]
-        if other_way := lesson.find_flips(sets, others, 1000):
+        if other_way := lesson.find_flips(sets, [place for place in range(len(heads.places)) if place != head], 1000):
             break
     shown, again = _describe_sentence(run, heads, first), _describe_sentence(run, heads, second)
     darkest = shown["dark"][0] if shown["dark"][0] != head else shown["dark"][1]

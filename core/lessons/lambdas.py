@@ -51,8 +51,7 @@ def describe_course(store: RunStore, run: str) -> dict[str, Any]:
     effects, lines = PartEffects.from_run(store, run).read_or_compute()[0], dict[str, list[float]]()
     for layer, values in enumerate(rows[0]["lambda"]):
         for i in range(len(values)):
-            line = [round(row["lambda"][layer][i], 4) for row in rows]
-            lines[f"λ{format_subscript(i + 1)} layer {layer + 1}"] = line
+            lines[f"λ{format_subscript(i + 1)} layer {layer + 1}"] = [round(row["lambda"][layer][i], 4) for row in rows]
     moved = float(np.abs(logged - logged[0]).max())  # of all steps, as Attention says it
     changed = {row["what"]: row["changed"] for row in effects["effects"]}
     steps = [row["step"] for row in rows]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.atomic import open_transaction
 from core.exceptions import InputError
 from core.formatting import count
-from core.sqlite_file import open_transaction
 
 FILE = "lessons.sqlite"
 LEAST = 5  # answers from which they are shown: of fewer, a class could guess whose they are
@@ -134,8 +134,7 @@ def _hash_token(code: str, role: str, secret: str) -> str:
 
 
 def _find_class(connection: sqlite3.Connection, code: str) -> SchoolClass | None:
-    asked = "SELECT code, lesson, options, owner FROM classes WHERE code = ?"
-    row = connection.execute(asked, (code,)).fetchone()
+    row = connection.execute("SELECT code, lesson, options, owner FROM classes WHERE code = ?", (code,)).fetchone()
     return SchoolClass(*row) if row else None
 
 

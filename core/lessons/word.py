@@ -164,8 +164,7 @@ def _find_other_way(run: LoadedRun, sentence: _WordEffects) -> tuple[int, ...] |
 
 
 def _read_sentences(run: LoadedRun, texts: Sequence[str], labels: Sequence[str]) -> list[_WordEffects]:
-    target = [run.record.classes[1]] * len(texts)
-    readings = interpret.attribution.iterate_texts(run.make_reader(), texts, target)
+    readings = interpret.attribution.iterate_texts(run.make_reader(), texts, [run.record.classes[1]] * len(texts))
     return [_WordEffects(reading, label) for reading, label in zip(readings, labels, strict=True)]
 
 

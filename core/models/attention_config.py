@@ -53,7 +53,7 @@ class LambdaRange(NamedTuple):
     """An allowed range of the map weight λ: notation, the function that enforces it, and possible starting values."""
 
     interval: str  # In LaTeX
-    function: str  # In LaTeX; `core.models.mixing` computes it
+    function: str  # In LaTeX; `core.models.attention` computes it
     start: tuple[float, float]  # Excludes closed ends of the range, where lambda could not change
     slider: tuple[float, float]  # Range of the slider on pages
 
@@ -261,12 +261,11 @@ def _describe_rotary(part: AttentionConfig, width: int) -> Term | None:
     if not part.rotary:
         return None
     turned = rf"R_i:\ (2m,2m{{+}}1)\ \text{{turned by}}\ i\,/\,10000^{{2m/{part.get_qk_width(width) // part.heads}}}"
-    line = EquationLine(turned, "Rotary positions: scores see distances only.")
     return Term(
         "rotary",
         "queries and keys turned by their place",
         write=lambda formula: formula._replace(q=f"R_i{formula.q}", k=f"R_j{formula.k}"),
-        lines=(line,),
+        lines=(EquationLine(turned, "Rotary positions: scores see distances only."),),
     )
 
 

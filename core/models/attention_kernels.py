@@ -36,8 +36,7 @@ def attend_explicit(
     """Compute attention outputs and return them with all attention maps (B, N, H, L, L), for traces."""
     bias, some = _build_mask(_find_visible_keys(keep, support), q.dtype)
     maps = (q @ k.transpose(-1, -2) + bias[:, None]).softmax(-1) * some[:, None]
-    out = (coefficients * maps).sum(1) @ v
-    return out, maps
+    return (coefficients * maps).sum(1) @ v, maps
 
 
 def attend_fused(
@@ -99,8 +98,7 @@ class _Combined(torch.autograd.Function):
         ctx.save_for_backward(q, k, v, c, bias)
         out = torch.empty_like(v)
         for part, maps in _iterate_blocks(q, k, bias):
-            combined = combine_maps(maps, c[:, part].flatten(1, 2))
-            torch.bmm(combined, v[part].flatten(0, 1), out=out[part].flatten(0, 1))
+            torch.bmm(combine_maps(maps, c[:, part].flatten(1, 2)), v[part].flatten(0, 1), out=out[part].flatten(0, 1))
         return out
 
     @staticmethod

@@ -10,11 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError, NotAvailable
-from core.models.attention import Attention, AttentionCore
+from core.models.attention import Additive, Attention, AttentionCore
 from core.models.attention_config import Lexical
 from core.models.dropout import Dropout
 from core.models.head import Head
-from core.models.mixing import Additive
 from core.models.passages import PORTION, PassagePooling, Passages
 from core.models.positions import (
     CLASS_TAG,

@@ -175,8 +175,7 @@ def _yield_layers(config: ModelConfig) -> Iterator[ModelPart]:
     feedforward = ModelPart("feedforward", "Feed-forward", inside, size, config.layers, layer=True, mark=bare)
     for part in (_describe_attention(config), feedforward):
         norm = ModelPart("norm", _NORMS[config.norm], "", _describe_norm(config), config.layers, layer=True)
-        around = [part] if config.norm == "none" else [norm, part] if config.norm_place == "pre" else [part, norm]
-        yield from around
+        yield from ([part] if config.norm == "none" else [norm, part] if config.norm_place == "pre" else [part, norm])
     if config.norm_place == "pre" and config.norm != "none":
         yield ModelPart("norm", _NORMS[config.norm], "after the last layer", _describe_norm(config))
 
@@ -264,9 +263,8 @@ def _yield_bilstm(config: ModelConfig, vocabulary: int, classes: int) -> Iterato
 def _yield_cnn(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
     yield _describe_words(config, vocabulary)
     w, kernels, channels = config.width, config.head.parse_widths(), config.head.channels
-    size = sum(w * channels * k + channels for k in kernels)
     detail = f"{join_names([*map(str, kernels)])} tokens wide, {channels} filters each"
-    yield ModelPart("convolutions", "Convolutions", detail, size)
+    yield ModelPart("convolutions", "Convolutions", detail, sum(w * channels * k + channels for k in kernels))
     widths = r",\,".join(map(str, kernels))
     largest = EquationLine(
         r"m_{k,c} = \max_i\ \operatorname{ReLU}\big(w_{k,c}\cdot x_{i:i+k} + b_{k,c}\big),\quad "
@@ -311,8 +309,7 @@ def _describe_mixing(part: AttentionConfig, width: int) -> Term | None:
     if part.mixing == "differential-v2":
         line = EquationLine(OF_TOKEN, "One per token i and head h.")
         detail = "two maps subtracted, λ per token and head"
-        write = _write_subtraction(r"\lambda_i")
-        return Term("A₀ − λA₁, λ of the token", detail, width * part.heads, write, (line,))
+        return Term("A₀ − λA₁, λ of the token", detail, width * part.heads, _write_subtraction(r"\lambda_i"), (line,))
     return _describe_differential(part, width) if part.mixing == "differential" else _describe_addition(part, width)
 
 
@@ -364,8 +361,7 @@ def _describe_row_norm(part: AttentionConfig, width: int) -> Term | None:
     words = " The weights c of the maps are divided by the sum of their magnitudes."
 
     def write(formula: Formula) -> Formula:
-        combined = rf"\frac{{1}}{{\sum_n|c_n|}}\,{formula.combined}"
-        return formula._replace(combined=combined, words=formula.words + words)
+        return formula._replace(combined=rf"\frac{{1}}{{\sum_n|c_n|}}\,{formula.combined}", words=formula.words + words)
 
     return Term("row norm", "weights of the maps divided by the sum of their magnitudes", write=write)
 

@@ -25,8 +25,7 @@ class PassagePooling(nn.Module):
     def forward(self, pooled: Tensor, texts: Tensor, count: int) -> Tensor:
         """Map pooled vectors (P, d') of the passages of `count` texts to the weights (B, P) of each text's passages."""
         own = texts == torch.arange(count, device=texts.device)[:, None]
-        scores = (pooled @ self.query).expand(count, -1)
-        return scores.masked_fill(~own, -torch.inf).softmax(1)
+        return (pooled @ self.query).expand(count, -1).masked_fill(~own, -torch.inf).softmax(1)
 
 
 @dataclass(frozen=True)

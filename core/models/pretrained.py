@@ -14,11 +14,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.models.attention import AttentionCore, append_columns
+from core.models.attention import AttentionCore, SingleMap, append_columns
 from core.models.dropout import Dropout, replace_layers
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
-from core.models.mixing import SingleMap
 from core.models.positions import number_segments
 from core.models.score_terms import NEUTRAL, AttentionInputs, Terms
 from core.models.trace import SILENT, Batch, Changes, Intervention, LayerTrace, Record

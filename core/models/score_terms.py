@@ -132,8 +132,7 @@ class LexicalTerm(nn.Module):
         if self.kind == "add":
             sigma = self.scale * ((weights * polarity[:, None]) @ polarity.transpose(1, 2)[:, None])
             return sigma if change is None else sigma * change.factor.view(-1, 1, 1, 1)
-        keys = _get_key_polarity(polarity, keep, change)
-        sigma = (weights * polarity[:, None]) @ keys.transpose(1, 2)[:, None]
+        sigma = (weights * polarity[:, None]) @ _get_key_polarity(polarity, keep, change).transpose(1, 2)[:, None]
         return torch.where(self._get_reach(change).any(1)[..., None, None], sigma, 1.0)
 
     def _spread_strengths(self, reach: Tensor) -> Tensor:

@@ -108,8 +108,7 @@ def _compute_ndt() -> Iterator[Recount]:
     yield Recount("spread", None, spread, [spread[0] < spread[1]])
     best = sorted((row for row in accuracy["TFN"] if row[0] == "NDT"), key=lambda row: -accuracy["TFN"][row])[:3]
     yield Recount("top three", None, [accuracy["TFN"][row] for row in best], [row[1].endswith("N=4") for row in best])
-    apart = [_read("ndt", "IX", "silhouette", name) for name in SETS]
-    by_set = zip(apart, accuracy.values(), strict=True)
+    by_set = zip([_read("ndt", "IX", "silhouette", name) for name in SETS], accuracy.values(), strict=True)
     r = [statistics.correlation([known[row] for row in cells], list(cells.values())) for known, cells in by_set]
     yield Recount("silhouette", None, _round(r, 2), [each > 0 for each in r[:2]])
     weights = {
@@ -140,14 +139,12 @@ def _compute_sizes() -> Iterator[Recount]:
     gaps = []
     for name, (row, preset) in product(SETS, SIZED.items()):
         words, classes = (_get("ndt", metric, name) for metric in ("vocab_size", "n_classes"))
-        made = count_parameters(PRESETS[preset].model, vocabulary=words, classes=classes)
-        gaps.append(sizes[name][row] - made / 1e6)
+        gaps.append(sizes[name][row] - count_parameters(PRESETS[preset].model, vocabulary=words, classes=classes) / 1e6)
     exact = _match([0] * len(gaps), gaps, 2)
     off = [gap for gap, same in zip(gaps, exact, strict=True) if not same]
     # With fewer words in all of them each must round to the reported number; a word has 128 weights.
     fewer = [math.ceil((-min(off) - 0.005) / 128e-6), math.floor((-max(off) + 0.005) / 128e-6)]
-    numbers = [sum(exact), len(exact), *_round([max(off), min(off)], 4)]
-    yield Recount("sizes", None, numbers, exact, {"words": fewer})
+    yield Recount("sizes", None, [sum(exact), len(exact), *_round([max(off), min(off)], 4)], exact, {"words": fewer})
 
 
 BERT = 110  # M parameters of BERT-base in sections I and II of the SentiFormer paper

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from core.config import compose
-from core.evaluation.efficiency import count_parameters, get_processor, measure_memory, wait_for_device
-from core.evaluation.inference import switch_to_eval
+from core.evaluation.inference import count_parameters, get_processor, measure_memory, switch_to_eval, wait_for_device
 from core.exceptions import InputError
 from core.models.builder import build_model
 from core.models.trace import Batch

@@ -121,9 +121,8 @@ class WordCounts(nn.Module):
 def build_transformer(vocabulary: int = OTHERS, hidden: int = 2 * WIDTH) -> EncoderClassifier:
     """Build a transformer of one layer and two heads without norms, with the positions of SentiFormer, eq. 3."""
     plain: dict[str, Any] = {"norm": "none", "pooling": "cls", "dropout": 0.0, "pos_tags": False}
-    attention = AttentionConfig(heads=2)
     config = ModelConfig(
-        width=WIDTH, layers=1, attention=attention, position="polarity-aware", ff_width=hidden, **plain
+        width=WIDTH, layers=1, attention=AttentionConfig(heads=2), position="polarity-aware", ff_width=hidden, **plain
     )
     model = build_model(config, vocabulary=vocabulary, classes=2)
     assert isinstance(model, EncoderClassifier)
@@ -293,7 +292,7 @@ def compute_kernel(q: np.ndarray, k: np.ndarray, gates: np.ndarray, seen: np.nda
 def compare_with_kernel(run: LoadedRun, text: str, layer: int = 0) -> dict[str, Any]:
     """Compare one layer's attention on a text with a kernel smoother in numpy (section III.B); layer 0: the last.
 
-    The result is described at `core.api.theory_experiments.theory`. The mean of the values with the kernel's weights
+    The result is described at `core.api.papers.theory`. The mean of the values with the kernel's weights
     is a point of their convex hull, so the distance of an output to it is at least that to the hull.
 
     Raises:

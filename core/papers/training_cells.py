@@ -93,8 +93,7 @@ def read_recipes() -> dict[str, Any]:
 def list_cells(group: Mapping[str, Any], seeds: int = 0, scale: str = "") -> Iterator[TrainingCell]:
     """Yield the cells of a group: models by settings by `seeds` (0: the recipe's), of a `scale` (empty: all)."""
     for part in group["cells"]:
-        size = part.get("scale", group.get("scale", "small"))
-        if scale not in ("", size):
+        if scale not in ("", part.get("scale", group.get("scale", "small"))):
             continue
         names, values = list(part.get("grid", {})), list(part.get("grid", {}).values())
         parts = (read_recipes()["shared"][name] for name in part.get("shared", ()))

@@ -130,7 +130,7 @@ class WordEffects(AttentionAnalysis):
     )
 
     def _measure(self, loaded: LoadedRun, given: EvaluationData, tell: Tell) -> dict[str, Any]:
-        from core.interpret.word_effects import measure_words
+        from core.interpret.attribution import measure_words
 
         texts = given.rows["text"].tolist()
         return {"texts": len(texts), "rows": measure_words(loaded.make_reader(), texts, tell)}

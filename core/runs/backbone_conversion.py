@@ -147,9 +147,8 @@ def _make_fastbpe(size: int, vocabulary: Path, codes: Path) -> hf.Tokenizer:
 
 def _make_bytelevel(_: int, vocabulary: Path, merges: Path) -> hf.Tokenizer:
     lines = [line.split(" ", 1) for line in _read_lines(merges) if not line.startswith("#version")]
-    pairs = [(first, second) for first, second in lines]
     vocab = _read_object(vocabulary)
-    made = hf.Tokenizer(models.BPE(vocab, pairs, unk_token="<unk>"))
+    made = hf.Tokenizer(models.BPE(vocab, [(first, second) for first, second in lines], unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     return _add_ends(made, "<s>", "</s>", vocab)

@@ -77,8 +77,7 @@ class BackboneRecord:
         """Refuse a `backbone.json` whose sizes differ from the run's settings, as an imported file may be wrong."""
         known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
         own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
-        tables = [known.get(name, 1) for name in TABLES]
-        sane = all(type(rows) is int and 0 < rows <= LARGEST_TABLE for rows in tables)
+        sane = all(type(rows) is int and 0 < rows <= LARGEST_TABLE for rows in [known.get(name, 1) for name in TABLES])
         if not sane or own != (model.width, model.layers, model.attention.heads, model.ff_width):
             raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
 

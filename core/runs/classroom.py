@@ -16,8 +16,8 @@ from typing import NamedTuple
 import psutil
 
 from core import limits
+from core.atomic import open_transaction
 from core.exceptions import InputError
-from core.sqlite_file import open_transaction
 
 FILE = "classroom.sqlite"
 KEY = "SENTISCOPE_CLASSROOM"  # environment variable with the teacher's key; without it there is no classroom

@@ -82,9 +82,8 @@ Found = tuple[dict[str, Any], Tested]
 
 def describe_family(found: Sequence[Found]) -> list[dict[str, Any]]:
     """Return significance tests that are corrected together (Holm), with corrected p-values, as plain data."""
-    steps = apply_holm([test.p for _, test in found])
     rows = []
-    for (about, test), step in zip(found, steps, strict=True):
+    for (about, test), step in zip(found, apply_holm([test.p for _, test in found]), strict=True):
         interval, needed = test.compute_interval(step.alpha), test.count_rows_needed(step.alpha)
         told = {"difference": test.difference, "interval": interval and list(interval), "test": test.test}
         rows.append({**about, **told, "p": test.p, "p_holm": step.p, "effect": test.effect, "rows_needed": needed})
@@ -242,8 +241,7 @@ def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple
             given = record.data_fingerprint, record.classes, functools.partial(load_trained_data, record)
             known = record.results.get("yardstick", {})
             try:
-                fitted = load_baseline(*given, known.get("model", BETTER))
-                chances = fitted.predict(own.texts).astype(np.float64)
+                chances = load_baseline(*given, known.get("model", BETTER)).predict(own.texts).astype(np.float64)
             except SentiscopeError as error:
                 return {}, (f"TF-IDF is left out: {error}.",)
             limits = known.get("tuned", {}).get("thresholds")

@@ -159,8 +159,8 @@ class Start:
 
     def copy_into(self, model: Model, classes: Sequence[str]) -> WarmStart:
         """Copy the weights of the start run that fit into a new model; return a summary for the run record."""
+        from core.models.builder import copy_weights
         from core.models.encoder import EncoderClassifier
-        from core.models.warm_start import copy_weights
 
         known, record = self.source.model, self.source.record
         assert isinstance(model, EncoderClassifier)  # settings allow no other model

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import psutil
 
 from core.config import RunConfig, compose
-from core.data.findings import plural
 from core.exceptions import ConfigError, try_call
-from core.formatting import count
+from core.formatting import count, plural
 from core.models.model_description import count_parameters, list_parts
 from core.runs import queue
 from core.runs.record import RunRecord
@@ -191,8 +190,7 @@ def estimate_time(config: RunConfig, records: Sequence[RunRecord], counts: Count
     steps = config.training.epochs * -(-learned // config.training.batch_size)
     length = find_longest_text(config, records, counts)
     cost = _compute_step_cost(config, length)
-    timed = filter(None, map(_read_step_time, records))
-    near = [pair for pair in timed if 1 / SIMILAR <= pair[0] / cost <= SIMILAR]
+    near = [pair for pair in filter(None, map(_read_step_time, records)) if 1 / SIMILAR <= pair[0] / cost <= SIMILAR]
     nearest = sorted(near, key=lambda pair: max(pair[0] / cost, cost / pair[0]))[:3]
     if nearest:
         each = statistics.median(seconds * cost / other for other, seconds in nearest)

@@ -15,7 +15,7 @@ from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.data.mixture import CORPUS
 from core.data.sources import PEOPLE
-from core.data.sources.builtin.people import mask_groups
+from core.data.sources.builtin.corpus_files import mask_groups
 from core.evaluation.inference import predict_texts
 from core.fingerprint import hash_file, hash_value
 from core.runs.configuration import check_classes, find_teacher

@@ -107,7 +107,7 @@ class Speed(Analysis[Inference]):
         loaded = load_run(self.store, self.run)
         beside = None if loaded.mix is None else (loaded.mix.model, build_token_table(loaded.mix.tokenizer, texts))
         tokens = build_token_table(loaded.tokenizer, texts)
-        found = evaluation.efficiency.measure_inference(loaded.model, tokens, beside)
+        found = evaluation.inference.measure_inference(loaded.model, tokens, beside)
         return cast(Inference, replace_nonfinite({**found, "machine": get_machine_id()}))
 
 

@@ -16,12 +16,11 @@ from core.config import compose
 from core.data import sandbox, splits
 from core.data.config import DataConfig
 from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, encode_targets
-from core.data.findings import plural
 from core.data.labels import WITHHELD, find_same_name, is_several, match_labels, suggest_classes, to_natural_key
 from core.data.load import load_dataset, resolve_data_path
 from core.data.sources import is_registered
 from core.exceptions import InputError, try_call
-from core.formatting import count
+from core.formatting import count, plural
 from core.runs.record import RunRecord, refuse_tagged
 
 if TYPE_CHECKING:

@@ -1,30 +1,43 @@
-"""Lineage: which texts a run, its parents and its teachers were trained on, as digest files kept with the run."""
+"""Lineage: which texts a run, its parents and its teachers were trained on, as digest files kept with the run.
+
+Also dataset shift: how a split or other rows differ from a run's training texts.
+"""
 
 import contextlib
 import copy
 import dataclasses
 import hashlib
 import io
+import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from core import json_store
 from core.atomic import convert_os_errors, write_bytes
-from core.cache import get_cache_folder, keep_files, read_arrays
+from core.cache import get_cache_folder, keep_files, mark_used, read_arrays
 from core.config import RunConfig
 from core.data.config import DataConfig, join_list
-from core.data.dataset import TRAIN, Dataset
+from core.data.dataset import TRAIN, Dataset, encode_targets
 from core.data.load import load_dataset
 from core.data.mixture import LARGEST, write_lineage
 from core.data.mixture import LINEAGE as NAME
 from core.data.sources import DATA_FOLDER, SOURCES, check_availability, split_mixture
-from core.exceptions import NotAvailable, SentiscopeError
+from core.evaluation.split_differences import (
+    ComparedTexts,
+    compare_split,
+    find_differences,
+    get_split_texts,
+    to_class_matrix,
+)
+from core.exceptions import NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import hash_value
 from core.paths import read_regular
 from core.runs.record import IMPORTED, LINEAGE, RunRecord
@@ -205,3 +218,48 @@ def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedTexts:
 def find_overlap(reading: EncodedTexts, learned: TrainingTexts) -> np.ndarray:
     """Return which texts have the same tokens as a training text, (n,) bool; NotAvailable: no training data."""
     return np.isin(_hash_keys(reading.keys), learned.keys)
+
+
+SHIFT_VERSION = 1  # increased when the same data give other results
+
+
+def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
+    """Return how a split differs from a run's training split, cached; None: it is that, NotAvailable: no data set."""
+    if split == TRAIN:
+        return None
+
+    def compare() -> dict[str, Any]:
+        data = dataset or load_trained_data(record)
+        if split not in data.splits:
+            raise NotAvailable(f"the data set has no split '{split}'")
+        return compare_split(data, split)
+
+    return _read_or_compute(record, {"split": split}, compare)
+
+
+def compare_run_rows(
+    record: RunRecord, dataset: Callable[[], Dataset], rows: pd.DataFrame, name: str
+) -> dict[str, Any]:
+    """Compare labelled rows, called `name`, with a run's training data, cached; `dataset` is called if not cached."""
+    labels, texts = encode_targets(rows, len(record.classes), record.task), rows["text"].tolist()
+
+    def compare() -> dict[str, Any]:
+        other = ComparedTexts(texts, to_class_matrix(labels, len(record.classes)))
+        return find_differences(get_split_texts(dataset(), TRAIN), other, record.classes, name=name)
+
+    return _read_or_compute(record, {"name": name, "texts": texts, "labels": labels.tolist()}, compare)
+
+
+def _read_or_compute(record: RunRecord, about: dict[str, Any], compare: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    known = {"version": SHIFT_VERSION, "data": record.data_fingerprint, "classes": record.classes}
+    path = get_cache_folder() / f"differences-{hash_value(known | about)}.json"
+    try:
+        found = json_store.read_tree(path)
+        mark_used(path)
+        if isinstance(found, dict) and isinstance(found.get("warnings"), list):
+            return found
+    except (FileNotFoundError, RunDamaged):
+        pass
+    made = compare()
+    keep_files([(path, json.dumps(made, ensure_ascii=False).encode())], "differences")
+    return made

@@ -172,9 +172,7 @@ class LoadedRun:
 
     def parse_edits(self, text: str, line: str) -> Edits:
         """Parse a typed line of model edits (such as heads off) for a text; InputError lists the invalid ones."""
-        if not line.strip():
-            return NO_EDITS
-        return self.get_editable(self.inspect(text)).parse_edits(line)
+        return self.get_editable(self.inspect(text)).parse_edits(line) if line.strip() else NO_EDITS
 
     def get_editable(self, trained: SentenceView) -> Editable:
         """Return which parts of the run can be edited when it reads a certain text."""

@@ -1,6 +1,6 @@
 """Importance of model parts over a split: accuracy and log-loss without a head, component, gate or lexical term.
 
-Also the sentences of the split whose answer one part decides.
+Also the sentences of the split whose answer one part decides, and the effect of an edit over many texts.
 """
 
 from collections import Counter
@@ -13,19 +13,20 @@ from typing import Any, cast
 import numpy as np
 
 from core.data.dataset import encode_targets
-from core.evaluation.comparison import McNemar, adjust_holm
+from core.evaluation.comparison import McNemar, adjust_holm, count_discordant
 from core.evaluation.intervals import TAILS, draw_resamples
 from core.exceptions import InputError
 from core.interpret.explain_context import UNCHANGED
+from core.metrics import TUNED
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Intervention
 from core.runs.background_jobs import Tell
-from core.runs.edit_effect import METRICS
-from core.runs.evaluation_data import EvaluationData
+from core.runs.evaluation_data import EvaluationData, predict_rows
 from core.runs.load import LoadedRun
-from core.runs.predictions import Answers
+from core.runs.predictions import Answers, combine_scores
 from core.text.token_table import build_token_table
 
+METRICS = {"single": "accuracy", "multi": f"{TUNED}subset_accuracy"}
 SEED = 0
 COMMON = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)  # factors on all λ
 EACH = (0.0, 0.5, 1.0, 1.5, 2.0)  # factors on one λ
@@ -332,3 +333,29 @@ def _list_lambda_changes(loaded: LoadedRun) -> Iterator[tuple[dict[str, Any], In
             for factor in EACH:
                 about = {"layer": layer + 1, "component": i, "factor": factor, "lambda": row * factor}
                 yield about, replace(UNCHANGED, lambdas=((layer, i, row * factor),))
+
+
+def measure_edit(trained: LoadedRun, edited: LoadedRun, given: EvaluationData) -> dict[str, Any]:
+    """Measure what an edit changes on labelled rows, paired by row.
+
+    Returns:
+        `edit`; `rows`; `changed`: rows whose answer is another one; the share of right rows `trained` and `edited`
+        (several labels per text: all right); their `difference` with its 95 % `interval` and `p` (McNemar).
+    """
+    record, texts = trained.record, given.rows["text"].tolist()
+    labels = encode_targets(given.rows, len(record.classes), record.task)
+    said = [predict_rows(each, given).probabilities for each in (edited, trained)]
+    answers = [Answers(record, texts, labels, each, given.rows[[]], record.tuned_thresholds) for each in said]
+    first, second = (each.to_scores(METRICS[record.task]) for each in answers)
+    both = combine_scores(first, second, METRICS[record.task])
+    found, changed = McNemar(*count_discordant(both), both.rows), first.answers != second.answers
+    return {
+        "edit": edited.edits.encode_line(),
+        "rows": len(texts),
+        "changed": int((changed if changed.ndim == 1 else changed.any(1)).sum()),
+        "edited": float(first.correct.mean()),
+        "trained": float(second.correct.mean()),
+        "difference": found.difference,
+        "interval": list(found.compute_interval(0.05)),
+        "p": found.p,
+    }

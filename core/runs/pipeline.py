@@ -23,8 +23,14 @@ from core.data.mixture import CORPUS, write_lineage
 from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.evaluation import metrics
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
-from core.evaluation.efficiency import count_parameters, measure_inference
-from core.evaluation.inference import Ensemble, compute_probabilities, get_device, predict_texts
+from core.evaluation.inference import (
+    Ensemble,
+    compute_probabilities,
+    count_parameters,
+    get_device,
+    measure_inference,
+    predict_texts,
+)
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
 from core.models.builder import Model, build_model
@@ -35,8 +41,7 @@ from core.runs import record as run_record
 from core.runs.backbone_weights import list_frozen, read_tokenizer, resolve_backbone, summarize_backbone
 from core.runs.configuration import Start
 from core.runs.cost_estimate import check_fits, get_free_memory
-from core.runs.data_shift import compare_run_split
-from core.runs.lineage import collect_lineage, describe_unknown, find_parents
+from core.runs.lineage import collect_lineage, compare_run_split, describe_unknown, find_parents
 from core.runs.load import pack_weights, read_mixed_in, read_weights
 from core.runs.results import EvaluatedSplit, write_split
 from core.runs.store import RunStore, get_machine_id
@@ -103,8 +108,7 @@ class Experiment(Events):
         known = {name: getattr(dataset, name) for name in ("classes", "task", "ordered")}
         decisions = (each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions)
         own = write_lineage(self.folder / run_record.LINEAGE, _get_texts(dataset, TRAIN)).name
-        before = [Path(file).name for file in self.config.data.parse_list("lineage")]
-        lineage = tuple(dict.fromkeys((own, *before)))
+        lineage = tuple(dict.fromkeys((own, *(Path(file).name for file in self.config.data.parse_list("lineage")))))
         known |= {"data_notes": dataset.notes, "data_fingerprint": dataset.fingerprint}
         known |= {"data_decisions": tuple(decisions)}
         self._update_record(lineage=lineage, lineage_unknown=unknown, **known)
@@ -118,8 +122,7 @@ class Experiment(Events):
         if self.record.data_fingerprint:  # a resumed training keeps its rows
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
         found = collect_lineage(self.store, self.config, self.folder)
-        data = replace(self.config.data, lineage=join_list(map(str, found.files)))
-        self.config = replace(self.config, data=data)
+        self.config = replace(self.config, data=replace(self.config.data, lineage=join_list(map(str, found.files))))
         self._update_record(config=self.config)
         return found.unknown
 
@@ -153,7 +156,10 @@ class Experiment(Events):
             "passages": self.config.training.passages,
         }
         model = build_model(self.config.model, **sizes, classes=len(dataset.classes), body=body, **about)
-        self._place_vectors(model, examples, tokenizer)
+        if self.config.training.vectors == "ppmi" and not (self.folder / run_record.CHECKPOINT).is_dir():
+            self._report_stage("vectors")
+            how = {"size": tokenizer.size, "width": self.config.model.width, "seed": self.config.training.seed}
+            place_vectors(model, *compute_word_vectors(examples.tokens, **how))
         if start is not None:
             self._add_results(start=start.copy_into(model, dataset.classes))
         model = model.to(device)
@@ -226,13 +232,6 @@ class Experiment(Events):
         joined = append_joined(examples, texts, tokenizer, classes=classes, share=training.joined, seed=training.seed)
         return append_nonsense(joined, texts, tokenizer, classes=classes, share=training.nonsense, seed=training.seed)
 
-    def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
-        training = self.config.training
-        if training.vectors == "ppmi" and not (self.folder / run_record.CHECKPOINT).is_dir():
-            self._report_stage("vectors")
-            sizes = {"size": tokenizer.size, "width": self.config.model.width}
-            place_vectors(model, *compute_word_vectors(examples.tokens, seed=training.seed, **sizes))
-
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
         """Train the encoder on masked words before the labelled training, if it is set; return its seconds."""
         known: run_record.MaskedWords = self.record.results.get("masked", {})
@@ -270,8 +269,7 @@ class Experiment(Events):
         train, validation = ((_get_texts(dataset, split), dataset.get_targets(split)) for split in (TRAIN, VALIDATION))
         text, family, classes = self.config.text, self.config.model.family, len(dataset.classes)
         if family == "lexicon":
-            tokenizer = fit_tokenizer(_get_fit_texts(dataset, text), text)
-            fit = fit_lexicon(tokenizer, *train, *validation, classes=classes)
+            fit = fit_lexicon(fit_tokenizer(_get_fit_texts(dataset, text), text), *train, *validation, classes=classes)
         else:
             fit = fit_linear(*train, *validation, config=text, classes=classes, family=family)
         write_text(self.folder / run_record.TOKENIZER, fit.tokenizer.to_json())
@@ -313,14 +311,13 @@ class Experiment(Events):
                 thresholds = metrics.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
             found = split, dataset.splits[split], predictions, dataset.classes, dataset.task, thresholds
             evaluated.append(EvaluatedSplit(*found, ordered=dataset.ordered, scaling=scaling))
-        before = {each.split: each.as_trained for each in evaluated}
         self._add_results(
             metrics={each.split: each.metrics for each in evaluated},
             temperature={
                 "value": scaling.temperature,
                 "rows": held,
                 **({"prior": dict(zip(dataset.classes, scaling.prior, strict=True))} if scaling.prior else {}),
-                "as_trained": before,
+                "as_trained": {each.split: each.as_trained for each in evaluated},
             },
             **({"mix": _describe_mixture(mix.weight, held, evaluated)} if mix else {}),
             **_collect_learned(dataset, model, tokenizer),

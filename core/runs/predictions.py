@@ -193,8 +193,7 @@ def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
         if record.task == "multi":
             labels: np.ndarray = frame[[f"{LABEL}{name}" for name in record.classes]].to_numpy(np.float32)
         else:
-            place = {name: number for number, name in enumerate(record.classes)}
-            labels = frame["label"].map(place).to_numpy(np.int64)
+            labels = frame["label"].map({name: number for number, name in enumerate(record.classes)}).to_numpy(np.int64)
         texts = frame["text"].tolist()
     except (KeyError, ValueError):
         refuse_misfit(frame, record.classes)

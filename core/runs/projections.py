@@ -108,8 +108,7 @@ class MapFiles(Analysis["Projection"]):
             "embeddings": predictions.locate_embeddings(folder, split),
             "predictions": folder / EVALUATION / split / PREDICTIONS,
         }
-        files = {name: hash_file(path) for name, path in read.items()}
-        stem = hash_value({**settings, **files})
+        stem = hash_value({**settings, **{name: hash_file(path) for name, path in read.items()}})
         return cls(locate_folder(folder, FOLDER, stem, "maps"), stem, store, run, split, config)
 
     @property
@@ -317,6 +316,6 @@ def compare_layers(first: LayerFiles, second: LayerFiles) -> LayerSimilarity:
         kept.append(loaded[0][0])
     rows, *places = np.intersect1d(kept[0], kept[1], return_indices=True)
     own, other = ([found[place] for found in each] for each, place in zip(vectors, places, strict=True))
-    cka = evaluation.similarity.compute_cka
+    cka = evaluation.class_separability.compute_cka
     values = np.array([[np.nan if (found := cka(a, b)) is None else found for b in other] for a in own])
     return LayerSimilarity(stages[0], stages[1], values, len(rows))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import VALIDATION, Task, encode_targets
-from core.data.findings import plural
 from core.data.mixture import find_learned
 from core.evaluation import inference, metrics
 from core.evaluation.baseline import YARDSTICKS, load_baseline, read_baseline
@@ -17,12 +16,12 @@ from core.evaluation.group_metrics import evaluate_groups, group_rows, read_colu
 from core.evaluation.intervals import compute_intervals, list_class_intervals
 from core.evaluation.metrics import HALF, Array, Thresholds
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.formatting import count, join_names, whole_percent
+from core.formatting import count, join_names, plural, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
 from core.runs import lineage
-from core.runs.data_shift import compare_run_rows
 from core.runs.evaluation_data import EvaluationData, predict_rows
+from core.runs.lineage import compare_run_rows
 from core.runs.load import LoadedRun
 from core.runs.predictions import list_evaluated_splits, read_answers
 from core.runs.record import RunRecord
@@ -71,7 +70,10 @@ def build_report(
     measured["calibration"] = _describe_calibration(record, labels, found, measured["metrics"])
     measured["differences"] = _compare_with_train(record, trained, given)
     measured["mix"] = _describe_mix(record, labels, said)
-    measured["unseen"] = _measure_unseen(record, labels, found, known)
+    measured["unseen"] = None
+    if not isinstance(known, str) and known.any() and not known.all():
+        own = _compute_metrics(record, get_thresholds(record)[0], labels[~known], found[~known])
+        measured["unseen"] = {"n": int((~known).sum()), **own}
     if lines:
         measured["costs"] = compute_costs(record, lines, labels, found)
     on_progress("asking TF-IDF, which is fitted once for each data set", 0.6)
@@ -285,15 +287,6 @@ def _count_seen(record: RunRecord, known: Array | str, unknown: tuple[str, ...])
     if isinstance(known, str):
         return {"rows": None, "share": None, "left_out": known, **about}
     return {"rows": int(known.sum()), "share": float(known.mean()), **about}
-
-
-def _measure_unseen(
-    record: RunRecord, labels: Array, probabilities: Array, known: Array | str
-) -> dict[str, Any] | None:
-    if isinstance(known, str) or not known.any() or known.all():
-        return None
-    thresholds, _ = get_thresholds(record)
-    return {"n": int((~known).sum()), **_compute_metrics(record, thresholds, labels[~known], probabilities[~known])}
 
 
 def _count_unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:

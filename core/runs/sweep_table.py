@@ -74,11 +74,10 @@ def build_table(
     compare = _Compare(store, tests)
     shown = []
     for row in rows:
-        base = _find_baseline(row, rows, baseline)
         shown.append(
             _describe_row(row, names)
             | compare.compare_yardstick(row, names)
-            | compare.compare_baseline(row, base, names)
+            | compare.compare_baseline(row, _find_baseline(row, rows, baseline), names)
             | compare.measure_ensemble(row, names)
         )
     shared = next((name for name in names if any(name in row["together"] for row in shown)), None)
@@ -174,8 +173,7 @@ def _summarize_values(values: Iterable[float]) -> dict[str, Any] | None:
 def _find_baseline(row: SweepRow, rows: Sequence[SweepRow], named: str) -> SweepRow | None:
     """Return the baseline row for a row of a sweep table: same data and, if possible, same grid values."""
     found = [each for each in rows if named in (each.cell.label, each.cell.model) and each.cell.data == row.cell.data]
-    same = [each for each in found if each.cell.grid == row.cell.grid]
-    chosen = same or found
+    chosen = [each for each in found if each.cell.grid == row.cell.grid] or found
     return chosen[0] if named and len(chosen) == 1 and chosen[0] is not row else None
 
 
@@ -261,5 +259,4 @@ class _Compare:
         given = predict_split(*about, known.get("model", BETTER))
         if len(given) != len(own.labels):
             raise InputError("the data are no longer those that this run was trained on")
-        limits = known.get("tuned", {}).get("thresholds")
-        return own, dataclasses.replace(own, probabilities=given, thresholds=limits)
+        return own, dataclasses.replace(own, probabilities=given, thresholds=known.get("tuned", {}).get("thresholds"))

@@ -287,12 +287,11 @@ def predict_tags(
         with convert_os_errors(to):
             write_text(to.expanduser(), "\n\n".join(blocks) + "\n")
         return {**known, "rows": len(found), "cut": sum(cut > 0 for _, cut in counts), "to": str(to)}
-    rows = enumerate(zip(texts, found, counts, strict=True))
     return {
         **known,
         "predictions": [
             {"row": row, "text": text, "read": read, "cut": cut, **describe_tags(each)}
-            for row, (text, each, (read, cut)) in rows
+            for row, (text, each, (read, cut)) in enumerate(zip(texts, found, counts, strict=True))
         ],
     }
 

@@ -105,8 +105,7 @@ class NGramTokenizer(ListedTokenizer):
         first = [SIGN] if pairs else []
         if pairs:
             documents.pop(SIGN, None)
-        found = rank_keys(documents, config.min_freq, config.max_vocab - FIRST - len(first))
-        fitted = cls([*first, *found], config)
+        fitted = cls([*first, *rank_keys(documents, config.min_freq, config.max_vocab - FIRST - len(first))], config)
         fitted.pairs = pairs
         return fitted
 

@@ -262,8 +262,7 @@ def choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, St
     first = chosen.index(_FOLD) + 1 if _FOLD in chosen else 1
     marks = (*((_ELONGATION,) * config.mark_elongation), *((_CAPITALS,) * config.mark_capitals))
     table = (("look-alikes", _LOOKALIKES[config.lookalikes]),) if config.lookalikes else ()
-    every = (*table, *chosen[:first], *marks, *chosen[first:])
-    return tuple(step for step in every if not (cased and step is _LOWER))
+    return tuple(step for step in (*table, *chosen[:first], *marks, *chosen[first:]) if not (cased and step is _LOWER))
 
 
 MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer")

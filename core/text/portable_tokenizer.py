@@ -61,10 +61,6 @@ def _decode_escape(escape: str) -> str:
     return chr(int(escape[2:], 16)) if escape[1] in "uUx" else escape
 
 
-def _write_python(pattern: Pattern) -> str:
-    return "(?i)" * bool(pattern.flags & re.IGNORECASE) + pattern.pattern
-
-
 class PortableStep(NamedTuple):
     """A step of normalisation: the kind, what it finds, and what it puts in its place."""
 
@@ -72,8 +68,9 @@ class PortableStep(NamedTuple):
     pattern: Pattern = _NOTHING
     content: Any = ""  # table: character → text · hashtags: pattern of the places where words begin
 
-    def dump(self, write: Callable[[Pattern], str] = _write_python) -> list[Any]:
+    def dump(self, write: Callable[[Pattern], str] | None = None) -> list[Any]:
         """Return the step as plain data; `write` gives its patterns, by default for Python's `re`."""
+        write = write or (lambda found: "(?i)" * bool(found.flags & re.IGNORECASE) + found.pattern)
         content = write(self.content) if isinstance(self.content, re.Pattern) else self.content
         return [self.kind, write(self.pattern), content]
 

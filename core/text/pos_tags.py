@@ -69,8 +69,7 @@ class Tagger:
         ends = [n for n in range(1, len(words)) if words[n - 1] in ENDS and words[n] not in ENDS]
         found = list[str]()
         for start, end in pairwise([0, *ends, len(words)] if words else [0]):
-            sentence = [word[-LONGEST:] for word in read[start:end]]
-            found += _load_hanta(self.language).tag_sent(sentence, taglevel=0)
+            found += _load_hanta(self.language).tag_sent([word[-LONGEST:] for word in read[start:end]], taglevel=0)
         table = UNIVERSAL[self.language]
         return [_tag_symbol(word) or table[tag.partition("(")[0]] for word, tag in zip(words, found, strict=True)]
 

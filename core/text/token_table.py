@@ -38,8 +38,7 @@ class TokenTable:
         """Build a token table from the token ids of texts; empty texts are allowed."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
-        flat = np.fromiter((token for text in texts for token in text), np.int32, count=int(offsets[-1]))
-        return cls(flat, offsets)
+        return cls(np.fromiter((token for text in texts for token in text), np.int32, count=int(offsets[-1])), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -253,8 +253,7 @@ def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
 
 def compute_idf(counts: csr_array) -> np.ndarray:
     """Compute the smooth idf of n-grams like scikit-learn, (size,): ln((1 + n) / (1 + document frequency)) + 1."""
-    documents = np.bincount(counts.indices, minlength=counts.shape[1])
-    return np.log((1 + counts.shape[0]) / (1 + documents)) + 1
+    return np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=counts.shape[1]))) + 1
 
 
 def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:

@@ -65,8 +65,7 @@ class Training(TrainingStage):
         known = torch.from_numpy(labels.copy())
         self.loss = build_loss(config, known, classes=self.classes, task=self.task, device=self.device)
         freeze_layers(self.model, config)
-        groups = group_parameters(self.model, config)
-        self._prepare_start(groups, self.training.tokens.lengths, config.epochs)
+        self._prepare_start(group_parameters(self.model, config), self.training.tokens.lengths, config.epochs)
         self.probe = self._make_batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
         self.kept = set(np.linspace(self.steps, 0, config.keep).round().astype(int).tolist())
         self.best_weights: dict[str, Tensor] = {}
@@ -117,9 +116,8 @@ class Training(TrainingStage):
         return read_learned_numbers(self.model, self.probe)
 
     def _is_finished(self) -> bool:
-        patience = self.config.patience
         at_end = self.progress.step % self.epoch_steps == 0
-        return self.progress.step >= self.steps or (at_end and 0 < patience <= self.progress.stale)
+        return self.progress.step >= self.steps or (at_end and 0 < self.config.patience <= self.progress.stale)
 
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
         weight, places = self._sum_weights(rows), self._count_tokens(rows)

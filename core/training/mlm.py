@@ -103,8 +103,7 @@ class Masking(TrainingStage):
         config = self.config
         guess = {f"guess.{name}": parameter for name, parameter in self.guess.named_parameters()}
         own = {"names": list(guess), "params": list(guess.values()), "weight_decay": config.weight_decay, "rate": 1.0}
-        groups = [*group_parameters(self.model, config), own]
-        self._prepare_start(groups, self.tokens.lengths, config.masked_epochs)
+        self._prepare_start([*group_parameters(self.model, config), own], self.tokens.lengths, config.masked_epochs)
 
     def run(self) -> float:
         """Run the masked-word pretraining to its end and return the seconds it took."""
@@ -197,5 +196,4 @@ def place_vectors(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
     weight = model.get_parameter("embedding.weight")
     long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)
     with torch.no_grad():
-        rows = torch.from_numpy(vectors[known]).to(weight)
-        weight[torch.from_numpy(known).to(weight.device)] = rows * long
+        weight[torch.from_numpy(known).to(weight.device)] = torch.from_numpy(vectors[known]).to(weight) * long

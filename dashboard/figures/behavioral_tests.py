@@ -8,10 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from core.behavioral_tests.groups import TONES, WIDE, select_gaps, summarize_groups, write_gap
-from core.behavioral_tests.report import TOLERATED, build_report
-from core.behavioral_tests.suite import SuiteCase, SuiteTest
-from core.behavioral_tests.suite_predictions import SuitePrediction, SuiteResult
+from core.behavioral_tests.report import TOLERATED, TONES, WIDE, build_report, select_gaps, summarize_groups, write_gap
+from core.behavioral_tests.suite import SuiteCase, SuitePrediction, SuiteResult, SuiteTest
 from core.formatting import count, number, whole_percent
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from core.data.findings import plural
 from core.error_analysis.counter_examples import CounterExample, ExamplePrediction, build_table
-from core.formatting import count, number
+from core.formatting import count, number, plural
 from core.text.graphemes import quote_text
 from dashboard.figures.drawing import NOTHING, DataTable, TableColumn
 from dashboard.figures.figure import Figure

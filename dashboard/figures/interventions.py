@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.behavioral_tests.suite_predictions import choose_plotted_class
+from core.behavioral_tests.suite import choose_plotted_class
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript, number, signed
 from core.interpret.model_edits import Edits

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.data.findings import plural
 from core.evaluation import comparison, intervals
 from core.evaluation.comparison import describe_pair, pick_better
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, format_p, format_plus_minus, number, signed
+from core.formatting import count, format_p, format_plus_minus, number, plural, signed
 from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics, select_thresholded
 from core.runs.comparison import SLICE, compare_by_column
 from dashboard.figures import interval_table as columns

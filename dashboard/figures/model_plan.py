@@ -14,10 +14,9 @@ import pandas as pd
 from core import preset_catalog
 from core.api.models import list_backbone_recipes
 from core.config import SETTINGS, RunConfig, explain_idle, to_dict
-from core.data.findings import plural
 from core.data.mixture import COUNTER_EXAMPLES as NAME
 from core.exceptions import NotAvailable
-from core.formatting import count, format_duration
+from core.formatting import count, format_duration, plural
 from core.models.config import Family, ModelConfig
 from core.models.model_description import ModelPart, count_parameters, list_features, list_parts
 from core.models.presets import PAPERS, PRESETS

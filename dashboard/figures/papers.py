@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.api.paper_claims import claims, count_verdicts
-from core.api.papers import format_value, reproduce
+from core.api.papers import claims, count_verdicts, format_value, reproduce
 from core.exceptions import NotAvailable
 from core.formatting import MINUS, count, number, signed
 from core.models.presets import PAPERS, find_paper

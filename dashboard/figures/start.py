@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from core.behavioral_tests.suite_predictions import infer_polarity
+from core.behavioral_tests.suite import infer_polarity
 from core.error_analysis.quiz import Question
 from core.formatting import count
 from dashboard.figures.drawing import Component

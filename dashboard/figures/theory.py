@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.api.theory_experiments import tabulate_kernel, tabulate_markov
+from core.api.papers import tabulate_kernel, tabulate_markov
 from core.formatting import whole_percent
 from dashboard.figures.drawing import Panels, escape_text
 from dashboard.figures.figure import Figure

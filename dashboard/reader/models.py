@@ -12,7 +12,7 @@ import numpy as np
 
 from core import behavioral_tests, error_analysis, interpret
 from core import runs as run_files
-from core.behavioral_tests.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite import SuiteAnswers
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import get_file_version
@@ -27,8 +27,7 @@ from core.runs.record import EMBEDDINGS, PREDICTIONS, TOKENIZER, WEIGHTS, RunRec
 from dashboard.reader.runs import Key, RunReader, cache_result
 
 if TYPE_CHECKING:
-    from core.behavioral_tests.suite import Suite
-    from core.behavioral_tests.suite_predictions import SuiteResult
+    from core.behavioral_tests.suite import Suite, SuiteResult
     from core.error_analysis.clusters import FoundGroups
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable
@@ -247,7 +246,7 @@ class ModelReader(RunReader):
 
     def read_group_rates(self, record: RunRecord) -> dict[str, Any]:
         """Return a run's stored rates for groups of people; NotAvailable: not measured, or no positive class."""
-        found = behavioral_tests.groups.find_groups(self.store(), record.run, stored=True)
+        found = behavioral_tests.report.find_groups(self.store(), record.run, stored=True)
         if found is None:
             raise NotAvailable(f"this has not been measured yet; `sentiscope behave {record.run}` measures it")
         return found

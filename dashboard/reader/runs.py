@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from core import data as labeled
 from core import error_analysis, evaluation, json_store, lessons, runs
 from core import runs as run_files
-from core.api import theory_experiments
+from core.api import papers
 from core.config import RunConfig
 from core.data import uploads
 from core.data.config import DataConfig
@@ -343,10 +343,10 @@ class RunReader:
         """Return the content of a lesson (`core.lessons.catalog.read_content`)."""
         return lessons.catalog.read_content(name, self.store())
 
-    @cache_result(8, lambda self, name: (name, self.has_weights(theory_experiments.RUN)))
+    @cache_result(8, lambda self, name: (name, self.has_weights(papers.RUN)))
     def read_theory(self, name: str) -> dict[str, Any]:
-        """Return an experiment on SentiFormer's theory (`core.api.theory_experiments.theory`); NotAvailable: no run."""
-        return theory_experiments.theory(name, store=self.store())
+        """Return an experiment on SentiFormer's theory (`core.api.papers.theory`); NotAvailable: no run."""
+        return papers.theory(name, store=self.store())
 
     @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:
@@ -365,7 +365,7 @@ class RunReader:
     def compare_split(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Compare a split of a run's data with the training split; None if the data set is not on this machine."""
         try:
-            return runs.data_shift.compare_run_split(record, split)
+            return runs.lineage.compare_run_split(record, split)
         except NotAvailable:
             return None
 

@@ -12,7 +12,6 @@ import pandas as pd
 from core import behavioral_tests, data, runs
 from core.config import SETTINGS, compose, flatten_config
 from core.data.dataset import Dataset
-from core.data.findings import plural
 from core.data.sources import is_registered
 from core.error_analysis.annotation_store import name_author
 from core.error_analysis.codebook import Draw, compute_rates
@@ -21,7 +20,7 @@ from core.error_analysis.query import Clause
 from core.error_analysis.report import describe_result
 from core.error_analysis.row_annotations import Annotations, compare_authors
 from core.exceptions import ConfigError, NotAvailable
-from core.formatting import count, format_duration, number
+from core.formatting import count, format_duration, number, plural
 from core.models.presets import PRESETS
 from core.runs.configuration import write_train_command
 from core.runs.record import RunRecord
@@ -39,7 +38,7 @@ MOST_CLASSES = 12  # classes named in one line
 
 def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
     """Write the run card section of a report: the model, how it was trained, and how to train it again."""
-    config, groups = record.config, behavioral_tests.groups.find_groups(store, record.run, stored=True)
+    config, groups = record.config, behavioral_tests.report.find_groups(store, record.run, stored=True)
     known = {
         "Run": record.run,
         "Model": record.described,
@@ -59,7 +58,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Sweep": record.parent,
         "Data fingerprint": record.data_fingerprint,
         "Data preparation": "; ".join(record.data_notes),
-        "Groups of people": "" if groups is None else behavioral_tests.groups.summarize_groups(groups),
+        "Groups of people": "" if groups is None else behavioral_tests.report.summarize_groups(groups),
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
     line, note = write_train_command(record, store)

@@ -10,11 +10,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.data.findings import plural
 from core.error_analysis.selection import Selection, parse_selection
 from core.error_analysis.word_replacement import describe_replacement, parse_replacement
 from core.exceptions import InputError, NotAvailable
-from core.formatting import count, format_subscript, number
+from core.formatting import count, format_subscript, number, plural
 from core.interpret import attention_findings as findings
 from core.interpret.attention_findings import describe_effects
 from core.models.capabilities import list_capabilities

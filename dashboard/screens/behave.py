@@ -9,9 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.behavioral_tests.groups import load_group_suite, summarize_groups
-from core.behavioral_tests.suite import POLARITIES, Suite
-from core.behavioral_tests.suite_predictions import NONE, SuiteAnswers, infer_polarity
+from core.behavioral_tests.report import load_group_suite, summarize_groups
+from core.behavioral_tests.suite import NONE, POLARITIES, Suite, SuiteAnswers, infer_polarity
 from core.data import uploads
 from core.data.yaml_tree import LARGEST
 from core.error_analysis.counter_examples import CounterExample, ExamplePrediction, remove_example

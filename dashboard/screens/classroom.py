@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from core.data.findings import plural
-from core.formatting import count
+from core.formatting import count, plural
 from core.runs import training_jobs
 from core.runs.classroom import NOBODY, Classroom
 from core.runs.record import RunRecord

@@ -9,9 +9,8 @@ import numpy as np
 import streamlit as st
 
 from core import error_analysis
-from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
-from core.formatting import count
+from core.formatting import count, plural
 from core.runs.record import RunRecord
 from core.runs.run_names import group_runs
 from dashboard import selection, state

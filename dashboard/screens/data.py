@@ -14,10 +14,9 @@ from core.api.data import Yardsticks
 from core.config import RunConfig, compose
 from core.data import uploads
 from core.data.dataset import TEST, TRAIN, Dataset
-from core.data.findings import plural
 from core.data.sources import SOURCES, is_registered
 from core.exceptions import DataError, NotAvailable
-from core.formatting import count
+from core.formatting import count, plural
 from core.text.config import TextConfig
 from dashboard import access, state
 from dashboard.access import DataCard

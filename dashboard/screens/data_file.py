@@ -18,10 +18,10 @@ from core.data.config import ONE_LABEL, DataConfig
 from core.data.dataset import Task
 from core.data.decoding import ENCODINGS
 from core.data.delimited_text import QUOTINGS
-from core.data.findings import ReadingDecision, plural, shorten
+from core.data.findings import ReadingDecision, shorten
 from core.data.labeled_files import FileReport
 from core.exceptions import SentiscopeError
-from core.formatting import count
+from core.formatting import count, plural
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.screens.data_rows import show_labels

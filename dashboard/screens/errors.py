@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.data.findings import plural
 from core.error_analysis.selection import ORDERS, parse_selection
 from core.exceptions import InputError
-from core.formatting import count
+from core.formatting import count, plural
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data

@@ -10,7 +10,6 @@ from typing import Any
 
 import streamlit as st
 
-from core.data.findings import plural
 from core.error_analysis.annotation_store import has_name, name_author
 from core.error_analysis.annotations_csv import format_annotations, format_codebook, import_file
 from core.error_analysis.codebook import KEYS, Codes, Draw, draw_sample, list_draws
@@ -18,7 +17,7 @@ from core.error_analysis.query import CODED, NOTED, is_code_rule
 from core.error_analysis.row_annotations import Annotations, Code
 from core.error_analysis.selection import PickedRows, Selection, parse_selection, store_picked
 from core.exceptions import SentiscopeError, StorageError
-from core.formatting import count
+from core.formatting import count, plural
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data

@@ -8,8 +8,7 @@ import streamlit as st
 
 from core import preset_catalog, runs
 from core.api.models import ClassifierOpening
-from core.data.findings import plural
-from core.formatting import NARROW, count
+from core.formatting import NARROW, count, plural
 from core.models.model_description import count_parameters, list_parts
 from core.models.presets import PRESETS
 from core.paths import resolve_path
@@ -135,7 +134,7 @@ def _offer_opening() -> dict[str, Table]:
         with explain_refusal("This classifier cannot be opened"):
             allowed = access.get_allowed_paths()
             path = resolve_path(folder, allowed, folders=True).absolute()
-            (found := runs.published_classifier.PublishedClassifier(path)).check(allowed)
+            (found := runs.wrapped_model.PublishedClassifier(path)).check(allowed)
             chosen, record = choose_data("classifier", "Evaluate on"), found.make_record()
             matched = match_labels("classifier", record, chosen) if chosen else None
             wanted, ready = (matched[0], matched[2]) if matched else (DataRequest(), chosen is None)
@@ -143,7 +142,7 @@ def _offer_opening() -> dict[str, Table]:
             if show_start_button(new, "open-classifier", about=TESTED, primary=True, disabled=not ready):
                 state.set_value(state.OPENING, asked := new)
             elif name and asked is None:
-                runs.published_classifier.check_name(data.store(), name)
+                runs.wrapped_model.check_name(data.store(), name)
     if asked is not None and not show_job(asked, "open-classifier") and (result := asked.read()) is not None:
         show_finding(f"{result['run']} is opened", " ".join(map(as_sentence, result["notes"])))
         ways = {"Try a sentence": "sentence", **({"See what it gets wrong": "errors"} if result["metrics"] else {})}

@@ -11,8 +11,7 @@ from typing import Any
 import streamlit as st
 
 from core.api import papers as api
-from core.api.paper_claims import count_verdicts
-from core.api.paper_jobs import MissingResults
+from core.api.papers import MissingResults, count_verdicts
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count
 from core.models.presets import PAPERS

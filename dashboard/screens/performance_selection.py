@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.data.findings import plural
 from core.error_analysis.selection import Selection
 from core.error_analysis.slices import LONGEST, remove_slice, rename_slice
 from core.exceptions import NotAvailable
-from core.formatting import count, number, shorten_text
+from core.formatting import count, number, plural, shorten_text
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data

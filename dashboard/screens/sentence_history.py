@@ -13,7 +13,7 @@ import streamlit as st
 from core.formatting import number
 from core.interpret.model_edits import Edits
 from core.models.presets import PAPERS
-from core.papers.example_sentences import PAPER_SENTENCES
+from core.papers.reported_results import PAPER_SENTENCES
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state

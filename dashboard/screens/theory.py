@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.api.theory_experiments import QUESTIONS, RUN, TEXT
+from core.api.papers import QUESTIONS, RUN, TEXT
 from core.exceptions import SentiscopeError
 from dashboard import state
 from dashboard.data import data

@@ -12,7 +12,7 @@ from fresh import modules_after
 ROOT = Path(__file__).resolve().parents[2]
 EVERYWHERE = {"core", "core.exceptions", "core.fingerprint", "core.atomic", "core.cache", "core.paths"}
 EVERYWHERE |= {"core.lazy_imports", "core.metrics", "core.formatting", "core.settings", "core.json_store"}
-EVERYWHERE |= {"core.sqlite_file", "core.paper_settings"}  # the latter: facts on the papers, from a file of core
+EVERYWHERE |= {"core.paper_settings"}  # facts on the papers, from a file of core
 CONFIGS = {"core.config", "core.recipes", *(f"core.{room}.config" for room in ("text", "data", "models", "training"))}
 DOORS = {  # room → rooms it may import, in addition to itself and to those allowed everywhere
     "text": set(),

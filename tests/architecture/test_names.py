@@ -31,8 +31,7 @@ VERBS = set(
 )
 OTHER = {"is", "has", "to", "from", "as", "on", "can", "main"}  # first words of questions, conversions and handlers
 FIXED = {
-    "core/formatting.py": {"percent", "whole_percent", "signed"},  # used inside sentences
-    "core/data/findings.py": {"plural"},
+    "core/formatting.py": {"percent", "plural", "whole_percent", "signed"},  # used inside sentences
     "core/settings.py": {"setting"},
     "dashboard/figures/interval_table.py": {"text", "interval"},  # columns, like `name` and `count`
     "dashboard/export.py": {"figure", "figures"},  # entry points with the names of their commands

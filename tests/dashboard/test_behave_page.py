@@ -6,7 +6,7 @@ import pages
 import pytest
 from pages import press, words
 
-from core.behavioral_tests.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite import SuiteAnswers
 from core.data import uploads
 from core.runs.store import RunStore
 from dashboard import state

@@ -11,7 +11,7 @@ import pytest
 from pages import charts, named, opened, press, text_of, words
 
 from core import json_store
-from core.behavioral_tests.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite import SuiteAnswers
 from core.config import compose
 from core.exceptions import DataError
 from core.runs import talks, training_jobs

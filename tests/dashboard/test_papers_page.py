@@ -7,7 +7,7 @@ import pytest
 from pages import drawn, opened, press, text_of
 
 from core.api import public as sentiscope
-from core.api.paper_jobs import MissingResults
+from core.api.papers import MissingResults
 from core.models.presets import PAPERS
 from core.papers.reproduction import measure_lexicon_effect
 from core.papers.training_cells import RESULTS, read_labels, unpack_rows

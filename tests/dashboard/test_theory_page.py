@@ -3,8 +3,8 @@
 import pytest
 from pages import opened, text_of
 
-from core.api.theory_experiments import theory
-from core.papers.example_sentences import PAPER_SENTENCES
+from core.api.papers import theory
+from core.papers.reported_results import PAPER_SENTENCES
 from dashboard.screens.theory import LABELS, WHY, WRONG
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]

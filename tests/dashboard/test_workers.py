@@ -192,7 +192,7 @@ def test_hung_process_is_killed(monkeypatch):
         if answers:
             await asyncio.start_server(lambda *streams: _answer(0, *streams), sock=worker.listener)
         process = await asyncio.create_subprocess_exec("sleep", "60")
-        asyncio.create_task(worker._kill_hung(process))  # noqa: RUF006
+        asyncio.create_task(worker._watch_process(process))  # noqa: RUF006
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), 10 if not answers else 2)
         status = process.returncode

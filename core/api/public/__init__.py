@@ -14,12 +14,12 @@ first needed.
 """
 
 from core import __version__ as __version__
-from core.api.paper_claims import claims as claims
+from core.api.papers import claims as claims
 from core.api.data import counter_examples_export as counter_examples_export
 from core.api.data import counter_examples_keep as counter_examples_keep, counter_examples_list as counter_examples_list
 from core.api.data import counter_examples_remove as counter_examples_remove, data_card as data_card
 from core.api.data import data_check as data_check, data_list as data_list
-from core.api.speed import efficiency as efficiency
+from core.api.models import efficiency as efficiency
 from core.api.evaluation import behave as behave, compare as compare
 from core.api.machine import doctor as doctor
 from core.api.models import backbones_check as backbones_check, backbones_convert as backbones_convert
@@ -32,6 +32,6 @@ from core.api.public_classes import pretrain as pretrain, run as run, runs as ru
 from core.api.runs import runs_import as runs_import, sweep as sweep, sweeps_cancel as sweeps_cancel
 from core.api.runs import sweeps_list as sweeps_list, sweeps_remove as sweeps_remove, sweeps_show as sweeps_show
 from core.api.exhibits import lesson as lesson, talks_add as talks_add, talks_list as talks_list
-from core.api.theory_experiments import theory as theory
+from core.api.papers import theory as theory
 from core.api.exhibits import talks_remove as talks_remove, talks_show as talks_show
 from core.exceptions import InputError as InputError, SentiscopeError as SentiscopeError

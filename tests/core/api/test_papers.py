@@ -11,9 +11,7 @@ from refused import check_raises
 from typer.testing import CliRunner
 
 from core.api import public as sentiscope
-from core.api.paper_claims import count_verdicts
-from core.api.papers import escape_latex, format_grid
-from core.api.theory_experiments import QUESTIONS
+from core.api.papers import QUESTIONS, count_verdicts, escape_latex, format_grid
 from core.cli import app
 from core.exceptions import InputError, NotAvailable
 from core.papers import training_cells

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from core import api
-from core.behavioral_tests import groups
+from core.behavioral_tests import report as groups
 from core.behavioral_tests.report import compare_failures
-from core.behavioral_tests.suite_predictions import find_polarities, judge_cases
-from core.data.sources.builtin.people import SLOT, read_groups
+from core.behavioral_tests.suite import find_polarities, judge_cases
+from core.data.sources.builtin.corpus_files import GROUP_SLOT, read_groups
 from core.runs.store import RunStore
 
 SIDES = find_polarities("run", ("negative", "positive"))
@@ -29,9 +29,9 @@ def test_terms_and_templates_are_many_and_differ():
     terms, templates = [*chain.from_iterable(kinds.values())], [*chain.from_iterable(found.values())]
     assert set(kinds) == KINDS and min(map(len, kinds.values())) >= 5
     assert len(terms) == len(set(terms)) >= 60 and len(templates) == len(set(templates)) >= 40
-    assert all(each.count(SLOT) == 1 for each in templates) and groups.TONES == tuple(found)
+    assert all(each.count(GROUP_SLOT) == 1 for each in templates) and groups.TONES == tuple(found)
     suite = groups.load_group_suite()
-    assert len(suite.texts) == suite.size == len(terms) * len(templates) and SLOT not in "".join(suite.texts)
+    assert len(suite.texts) == suite.size == len(terms) * len(templates) and GROUP_SLOT not in "".join(suite.texts)
 
 
 def test_rates_are_shares_of_templates_with_wilsons_interval():

@@ -12,8 +12,7 @@ from core.behavioral_tests.report import (
     estimate_agreement,
     judge_interval,
 )
-from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
-from core.behavioral_tests.suite_predictions import judge_cases
+from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest, judge_cases
 
 
 def marks(failed, n, template="t"):

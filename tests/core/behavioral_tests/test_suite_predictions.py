@@ -6,9 +6,11 @@ from refused import check_raises
 
 import core.api.public_classes
 from core import api
-from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
-from core.behavioral_tests.suite_predictions import (
+from core.behavioral_tests.suite import (
+    Suite,
     SuiteAnswers,
+    SuiteCase,
+    SuiteTest,
     find_polarities,
     infer_polarity,
     judge_cases,

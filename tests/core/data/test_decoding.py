@@ -3,8 +3,7 @@ import random
 import pytest
 from legacy_texts import ENCODINGS, reviews
 
-from core.data.decoding import decode_bytes, decode_line, replace_surrogates
-from core.data.encoding_guess import find_garbled
+from core.data.decoding import decode_bytes, decode_line, find_garbled, replace_surrogates
 from core.data.reading_decisions import describe_encoding
 from core.exceptions import DataError
 

@@ -13,7 +13,8 @@ import pytest
 from refused import check_raises
 from shapes_of_tools import zip_of
 
-from core.data import archives, limits, sandbox
+from core.data import limits, sandbox
+from core.data import table_reader as archives
 from core.data.config import DataConfig
 from core.data.decoding import ENCODINGS, decode_bytes
 from core.data.labeled_files import inspect_file

@@ -7,8 +7,8 @@ import torch
 from small_models import batch_of
 from torch import nn
 
-from core.evaluation import efficiency
-from core.evaluation.efficiency import count_parameters, measure_inference, measure_memory, measure_time
+from core.evaluation import inference
+from core.evaluation.inference import count_parameters, measure_inference, measure_memory, measure_time
 from core.models.trace import Output
 from core.text.token_table import TokenTable
 
@@ -36,7 +36,7 @@ def test_only_trainable_parameters_are_counted():
 
 
 def test_timing_excludes_warm_up_and_restores_the_mode(monkeypatch):
-    monkeypatch.setattr(efficiency, "REPEATS", 5)
+    monkeypatch.setattr(inference, "REPEATS", 5)
     model = Slow().train()
     found = measure_time(model, batch_of([[2, 3], [2]]))
     assert model.passes == 8 and 2 <= found["low"] <= found["milliseconds"] <= found["high"]
@@ -106,7 +106,7 @@ def test_counting_memory_does_not_load_torchs_compiler():
     """The import would delay every training by two seconds."""
     code = (
         "import sys, torch\n"
-        "from core.evaluation.efficiency import _TensorMemoryCounter\n"
+        "from core.evaluation.inference import _TensorMemoryCounter\n"
         "with _TensorMemoryCounter([]) as alive: torch.ones(3) + 1\n"
         "assert alive.peak > 0 and 'torch._dynamo' not in sys.modules"
     )

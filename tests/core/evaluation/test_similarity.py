@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from core.evaluation.class_separability import compute_cka
 from core.evaluation.intervals import compute_mean_interval
-from core.evaluation.similarity import compute_cka
 
 RANDOM = np.random.default_rng(0)
 FIRST, SECOND = RANDOM.normal(size=(60, 8)), RANDOM.normal(size=(60, 5))

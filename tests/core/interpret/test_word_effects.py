@@ -5,7 +5,7 @@ import pytest
 from small_readers import CLASSES, reader
 
 from core.interpret.attention_findings import describe_words
-from core.interpret.word_effects import LEAST, measure_words
+from core.interpret.attribution import LEAST, measure_words
 
 TEXTS = [
     *["very very good , but never bad", "Never good", "bad , very bad", "good , very good", "very bad , never good"],

@@ -9,9 +9,9 @@ from core.lessons import lambdas
 from core.lessons.lambdas import FACTORS, FILE, FREE_RUN, LABELS, OPTIONS, RUNS, SETTINGS, USUAL_RUN
 from core.models.trace import Intervention
 from core.runs.attention_files import PartEffects
-from core.runs.edit_effect import measure_edit
 from core.runs.evaluation_data import DataRequest, read_evaluation_data
 from core.runs.load import load_run
+from core.runs.part_importance import measure_edit
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow

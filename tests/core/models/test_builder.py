@@ -8,13 +8,12 @@ from structures import encoders
 
 from core.config import compose
 from core.exceptions import ConfigError
-from core.models.builder import build_model
+from core.models.attention import LAMBDA_STD
+from core.models.builder import build_model, copy_weights
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
 from core.models.dropout import Dropout
-from core.models.mixing import LAMBDA_STD
 from core.models.presets import PRESETS
 from core.models.trace import Batch
-from core.models.warm_start import copy_weights
 
 # parameters with beta learned, as Table X of NDT counts them; vocabulary and classes of the four data sets.
 SETS = {"IMDB": (26_284, 2), "SST-2": (8_865, 2), "YELP": (63_385, 5), "TFN": (3_137, 3)}

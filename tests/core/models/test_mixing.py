@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from core.models.mixing import (
+from core.models.attention import (
     Additive,
     Differential,
     DifferentialV2,

@@ -1,7 +1,7 @@
 """Sentences of the papers: known papers, each once, and only short phrases that are not ours."""
 
 from core.models.presets import PAPERS
-from core.papers.example_sentences import PAPER_SENTENCES
+from core.papers.reported_results import PAPER_SENTENCES
 
 
 def test_quoted_phrases_are_short_and_all_name_their_paper():

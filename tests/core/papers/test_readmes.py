@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 from core.api.papers import reproduce, tabulate_rows
 from core.api.public_classes import Run
-from core.behavioral_tests import groups
+from core.behavioral_tests import report as groups
 from core.cli import app
-from core.data.sources.builtin.people import read_groups
+from core.data.sources.builtin.corpus_files import read_groups
 from core.formatting import count
 from core.papers.reported_results import read_speed
 from core.runs.store import RunStore

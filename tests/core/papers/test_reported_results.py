@@ -8,7 +8,7 @@ import pytest
 
 from core.api.training import summarize_run
 from core.config import compose
-from core.models.mixing import compute_alpha_beta, compute_initial_lambda, compute_lambda_target
+from core.models.attention import compute_alpha_beta, compute_initial_lambda, compute_lambda_target
 from core.models.presets import PRESETS
 from core.papers.reported_results import explain_unmatched, find_counterpart, select_reported
 from core.runs.record import RunRecord

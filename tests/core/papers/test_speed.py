@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.api.speed import efficiency
+from core.api.models import efficiency
 from core.exceptions import InputError
 from core.papers import speed
 from core.papers.reported_results import select_efficiency

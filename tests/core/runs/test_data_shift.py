@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from core import api
-from core.runs import data_shift
+from core.runs import lineage
 from core.runs.store import RunStore
 
 RUN = "starter-ndt-small"
@@ -14,11 +14,11 @@ STORE = RunStore(Path(__file__).parents[3] / "trained")
 def test_split_comparisons_are_cached(monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
     record = STORE.read(RUN)
-    first = data_shift.compare_run_split(record, "test")
+    first = lineage.compare_run_split(record, "test")
     assert first is not None and first["n"] == {"training": 8000, "other": 3202}
-    monkeypatch.setattr(data_shift, "load_trained_data", lambda record: pytest.fail("it is kept"))
-    assert data_shift.compare_run_split(record, "test") == first
-    assert data_shift.compare_run_split(record, "train") is None
+    monkeypatch.setattr(lineage, "load_trained_data", lambda record: pytest.fail("it is kept"))
+    assert lineage.compare_run_split(record, "test") == first
+    assert lineage.compare_run_split(record, "train") is None
 
 
 @pytest.mark.slow
@@ -29,5 +29,5 @@ def test_a_training_caches_the_comparison_of_its_splits(tmp_path, monkeypatch):
     path.write_text("text,label\n" + "\n".join(rows) + "\n")
     api.train(str(path), "tfidf-logreg", name="own", store=store)
     path.unlink()
-    found = data_shift.compare_run_split(store.read("own"), "test")
+    found = lineage.compare_run_split(store.read("own"), "test")
     assert found["n"] == {"training": 240, "other": 30} and found["warnings"] == []

@@ -15,10 +15,9 @@ from structures import STRUCTURES
 from core import api
 from core.exceptions import InputError
 from core.models.presets import PRESETS
-from core.runs import onnx_model
+from core.runs import model_export
 from core.runs.load import load_run
-from core.runs.model_export import TEXTS, build_files, export_model
-from core.runs.onnx_model import CLOSE, export_onnx
+from core.runs.model_export import CLOSE, TEXTS, build_files, export_model, export_onnx
 from core.runs.store import RunStore
 
 WORDS, TWEETS = "starter-ndt-small", "starter-tweet-v1-p2"
@@ -102,7 +101,7 @@ def test_hub_folder_has_metadata_weights_tokenizer_and_the_run(store, tmp_path):
 def test_model_with_further_inputs_lists_them_and_has_no_lines(store, tmp_path):
     run = draw_run(STARTERS, small("lexical-last"), lexicon="vader")
     _, inputs, _ = export_onnx(run, SENTENCES[:9])
-    listed = onnx_model.describe_arrays(run, inputs)
+    listed = model_export.describe_arrays(run, inputs)
     assert "`polarity`: positive, neutral and negative share" in listed and "lexicon vader, float32" in listed
 
 
@@ -119,7 +118,7 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
     refuse("no run 'none'", run="none")
     mine = RunStore(tmp_path / "runs")
     refuse("has no weights", run=mine.create(store.read(WORDS).config, "vanilla", "first").run, runs=mine)
-    monkeypatch.setattr(onnx_model.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(model_export.importlib.util, "find_spec", lambda name: None)
     refuse(re.escape("onnx and onnxruntime: `pip install 'sentiscope[onnx]'`"))
     monkeypatch.undo()
     mixed = dataclasses.replace(load_run(store, WORDS).record, results={"mix": {"weight": 0.5}})
@@ -136,9 +135,9 @@ def test_wrong_requests_are_refused_with_a_sentence(store, tmp_path, monkeypatch
 def test_families_that_onnx_does_not_write_are_refused():
     lstm = draw_run(STARTERS, PRESETS["bilstm"].model)
     with pytest.raises(InputError, match="does not write a model of the family bilstm"):
-        onnx_model.refuse_onnx(lstm)
+        model_export.refuse_onnx(lstm)
     with pytest.raises(InputError, match="the letters of words"):
-        onnx_model.refuse_onnx(draw_run(STARTERS, small("vanilla", ngram_buckets=50)))
+        model_export.refuse_onnx(draw_run(STARTERS, small("vanilla", ngram_buckets=50)))
 
 
 def test_zip_is_what_runs_import_reads(store, tmp_path):

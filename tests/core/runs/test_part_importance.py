@@ -16,15 +16,16 @@ from core.metrics import TUNED, get_metric
 from core.models.trace import Intervention
 from core.runs import attention_files, part_importance
 from core.runs.attention_files import AttentionMaps, DemoSentences, PartEffects, PartImportance, WordEffects
-from core.runs.edit_effect import METRICS, measure_edit
 from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
 from core.runs.load import load_run
 from core.runs.part_importance import (
     COMMON,
     EACH,
+    METRICS,
     compute_losses,
     find_demos,
     list_silencings,
+    measure_edit,
     measure_effects,
     measure_importance,
 )

@@ -20,8 +20,8 @@ from core.interpret.encoder_stages import copy_to_float64
 from core.paths import AllowedPaths
 from core.runs.backbones import FOLDER
 from core.runs.load import load_run
-from core.runs.published_classifier import PublishedClassifier
 from core.runs.record import TOKENIZER, WEIGHTS
+from core.runs.wrapped_model import PublishedClassifier
 
 pytestmark = pytest.mark.slow
 MODEL = "model.safetensors"

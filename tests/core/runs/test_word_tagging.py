@@ -11,7 +11,7 @@ from core import api
 from core.api.public_classes import Run
 from core.exceptions import ConfigError, InputError, SentiscopeError
 from core.runs.archive import export_file, import_run
-from core.runs.data_shift import compare_run_split
+from core.runs.lineage import compare_run_split
 from core.runs.store import RunStore
 from core.runs.word_tagging import NOWHERE, find_first_tokens, read_tags
 from core.text.config import TextConfig

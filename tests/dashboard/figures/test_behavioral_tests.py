@@ -3,9 +3,8 @@
 import pytest
 from scipy import stats
 
-from core.behavioral_tests.groups import load_group_suite, measure_groups
-from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
-from core.behavioral_tests.suite_predictions import find_polarities, judge_cases
+from core.behavioral_tests.report import load_group_suite, measure_groups
+from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest, find_polarities, judge_cases
 from dashboard.figures import behavioral_tests as behavior
 from dashboard.figures.theme import Look
 

@@ -12,18 +12,22 @@ import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
-from core.behavioral_tests.groups import load_group_templates
+from core.behavioral_tests.report import load_group_templates
 from core.data.card import get_model_scores
 from core.data.config import DataConfig
 from core.data.load import load_dataset
 from core.data.sources import LIFE, PEOPLE
 from core.data.sources.builtin.corpus_files import (
+    fill_slot,
     get_class_names,
     is_held_out,
     list_domains,
     load_split,
+    mask_groups,
     read_frames,
+    read_groups,
     read_life,
+    read_people,
     read_rows,
     read_split,
 )
@@ -34,7 +38,6 @@ from core.data.sources.builtin.generate import (
     draw_sentences,
     generate_corpus,
 )
-from core.data.sources.builtin.people import fill_slot, mask_groups, read_groups, read_people
 from core.exceptions import ConfigError
 
 pytestmark = pytest.mark.slow  # draws the corpus with all numbers of classes
