@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.exceptions import DataError
-from core.formatting import plural as plural  # for pages that know it under its former module
 from core.text.graphemes import clip_text
 
 if TYPE_CHECKING:

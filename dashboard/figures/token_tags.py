@@ -13,10 +13,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.data.conll import OUTSIDE
-from core.data.findings import plural
 from core.evaluation.span_metrics import KINDS, SpanMatch, SpanScores, WordSpan, decode_spans
 from core.exceptions import NotAvailable
-from core.formatting import count, number
+from core.formatting import count, number, plural
 from dashboard.figures.drawing import INSIDE, Component, DataTable, Panels, TableColumn, escape_text
 from dashboard.figures.figure import FREE, Figure, Option, Source
 from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, choose_text_color, make_sequential_scale

@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.data.findings import plural
 from core.exceptions import NotAvailable
-from core.formatting import format_subscript, number
+from core.formatting import format_subscript, number, plural
 from dashboard.figures.drawing import Panels, make_whiskers
 from dashboard.figures.figure import Figure, Source
 from dashboard.figures.theme import Look, color_layer, spread_labels
