@@ -101,7 +101,7 @@ def show_more(
             tables |= found
         if len((known := token_values.build_token_table(trained)).columns) > NOTHING_KNOWN:
             tables["Tokens"] = known
-        answers = build_prediction_table(_list_predictions(view, trained if source.edits else None, beside))
+        answers = partial(build_prediction_table, _list_predictions(view, trained if source.edits else None, beside))
         drawn = deep or any(figure.is_available(source) for figure in PLACED if figure not in OF_WORDS)
         drawn = drawn or "Distance" in tables
         show_export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
