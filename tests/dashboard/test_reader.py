@@ -60,7 +60,7 @@ def test_pages_share_or_copy_results_and_the_oldest_are_dropped():
 def test_key_of_a_typed_text_is_a_digest(runs):
     seen = []
     memo = StreamlitMemo()
-    memo.caches["inspect_text"] = lambda key, read: seen.append(key) or read()
+    memo.caches["inspect_text"] = lambda key, _read: seen.append(key) or _read()
     reader = Reader(RunStore(runs), memo)
     changes = (UNCHANGED, Edits(heads_off=((0, 0),)))
     read = [reader.inspect_text("finished", "so good", edits).label for edits in changes]
