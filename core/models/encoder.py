@@ -186,7 +186,8 @@ class EncoderClassifier(nn.Module):
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
         changes = (intervene,) if isinstance(intervene, Intervention) else tuple(intervene or ())
-        if len(batch.ids) == 1 < len(changes) and (trace or similarity or self.passages or _differ_before(changes)):
+        early = self.passages is not None or any(each.find_first_layer(0) < 0 for each in changes)
+        if (early or trace or similarity) and len(batch.ids) == 1 < len(changes):
             batch = batch.repeat_text(len(changes))  # the rows differ from the start, or all are wanted
         batch, keep = self.complete_batch(batch)
         if len(batch.ids) > 1 and len(changes) not in (0, 1, len(batch.ids)):
@@ -364,21 +365,18 @@ class EncoderClassifier(nn.Module):
         record: Record = SILENT,
         places: Tensor | None = None,
     ) -> tuple[Tensor, list[Any]]:
-        """Return the token vectors (B, L, d) after all layers and the final norm, and each layer's trace or None.
-
-        One text with several changes gets a row for each from the first layer that it changes; the last row has none.
-        """
+        """Return the token vectors (B, L, d) after all layers and the final norm, and each layer's trace or None."""
         turned = None if places is None else places.clamp(min=0)
         reading = AttentionInputs(batch.keep, batch.polarity, self.class_token is not None, tuple(donor), places=turned)
         starts = [each.find_first_layer(len(self.layers)) for each in intervene] if len(intervene) > len(x) else []
         order, own_changes, seen = sorted(range(len(starts)), key=starts.__getitem__), intervene, []
         for index, layer in enumerate(self.layers):
             own = dataclasses.replace(reading, record=record.get_layer(index)) if record else reading
-            if starts:
+            if starts:  # one text with several changes: a row for each begun so far, and the unchanged text
                 own_changes = [*(intervene[row] for row in order if starts[row] <= index), Intervention()]
                 x = torch.cat([x[:-1], x[-1:].expand(len(own_changes) - len(x) + 1, -1, -1)])
-                polarity = None if batch.polarity is None else batch.polarity.expand(len(x), -1, -1)
-                own = dataclasses.replace(own, keep=batch.keep.expand(len(x), -1), polarity=polarity)
+                many = batch.repeat_text(len(x))
+                own = dataclasses.replace(own, keep=many.keep, polarity=many.polarity)
             x, shown = layer(x, own, trace=trace, intervene=own_changes)
             seen.append(shown)
         if starts:
@@ -457,11 +455,6 @@ class EncoderClassifier(nn.Module):
         ):
             if wrong:
                 raise InputError(f"intervention on {why}")
-
-
-def _differ_before(changes: Sequence[Intervention]) -> bool:
-    """Return whether any intervention changes what enters the first layer."""
-    return any(each.positions or each.segments_off for each in changes)
 
 
 def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> None:

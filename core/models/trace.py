@@ -173,7 +173,9 @@ class Intervention:
     heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): its output is that of a donor text
 
     def find_first_layer(self, layers: int) -> int:
-        """Return the first of so many layers whose output this can change; `layers` if it changes none."""
+        """Return the first of so many layers whose output this can change: -1 if also its input, `layers` if none."""
+        if self.positions or self.segments_off:
+            return -1
         if self.lambda_scale != 1 or self.lexical_scale != 1 or self.temperature != 1:
             return 0
         maps = self.components_off, self.components_mean, self.maps_off, self.maps_mean

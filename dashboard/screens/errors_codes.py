@@ -108,12 +108,9 @@ def _list_keys(shown: RowSelection) -> list[str]:
 
 def _drop_code_rules(shown: RowSelection) -> RowSelection:
     """Return the rows selected without filter rules on annotation codes, with which a code's share would be 100 %."""
-    others = _set_code_rule("")
-    return (
-        shown
-        if others == _get_selection()
-        else data.select_tagged_rows(shown.table.record, shown.table.split, str(others), state.get_author())
-    )
+    if (others := _set_code_rule("")) == _get_selection():
+        return shown
+    return data.select_tagged_rows(shown.table.record, shown.table.split, str(others), state.get_author())
 
 
 def _show_table(shape: CodesShape) -> None:

@@ -201,10 +201,8 @@ def _has_other_parts(source: Source) -> bool:
 def _show_other_parts(source: Source) -> Tables:
     table = token_values.build_number_table(token_values.read_view_scalars(source.view))
     if len(table):
-        show(
-            token_values.NUMBERS_OF,
-            token_values.Numbers(table, "Learned numbers", "of the model, the same for every text"),
-        )
+        learned = token_values.Numbers(table, "Learned numbers", "of the model, the same for every text")
+        show(token_values.NUMBERS_OF, learned)
     for name, figures in ROWS.items():
         _show_columns(name, figures, source)
     return show_others(source, "sentence", PLACED)
@@ -354,14 +352,8 @@ def _show_methods(source: Source) -> Tables:
     tables: Tables = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
-        asked = (
-            source.record.run,
-            source.text,
-            get_target_class(source),
-            source.edits,
-            attribution_comparison.list_methods(source),
-        )
-        wanted = ("each_method", *asked)
+        asked = source.record.run, source.text, get_target_class(source), source.edits
+        wanted = "each_method", *asked, attribution_comparison.list_methods(source)
         known = wait_for(data.request_all(wanted), "methods", "Some methods have no result yet.")
         if not known.whole:
             if known.found is not None:
