@@ -202,7 +202,7 @@ class PredictionTable:
         """Return the class names in the order of the columns of the label matrices."""
         return self.record.classes
 
-    @property
+    @cached_property
     def wrong(self) -> np.ndarray:
         """Return (n,) bool: which predictions are wrong."""
         return self.frame["wrong"].to_numpy(bool)

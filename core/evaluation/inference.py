@@ -143,16 +143,15 @@ def get_device(model: Classifier) -> torch.device:
 @contextlib.contextmanager
 def switch_to_eval(model: Classifier) -> Iterator[None]:
     """Switch a model to evaluation mode without gradients while the context is open; then restore its former mode."""
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    modes = [module.training for module in modules]
-    for module in modules:
+    learning = [each for each in model.modules() if each.training] if isinstance(model, nn.Module) else []
+    for module in learning:
         module.training = False
     try:
         with torch.inference_mode():
             yield
     finally:
-        for module, mode in zip(modules, modes, strict=True):
-            module.training = mode
+        for module in learning:
+            module.training = True
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
+from core.evaluation.inference import Predictions
 from core.exceptions import InputError
 from core.formatting import count
 from core.interpret.attribution_math import compute_log_odds
@@ -61,16 +62,19 @@ class AblationEffects:
     note: str  # Notes for the reader; empty if there are none
 
 
-def silence_parts(reader: ExplainContext, text: str, target: str = "") -> AblationEffects:
+def silence_parts(
+    reader: ExplainContext, text: str, target: str = "", said: Predictions | None = None
+) -> AblationEffects:
     """Compute the effect on a class's log-odds of silencing each part alone, in addition to the reader's changes.
 
-    Raises InputError for an unknown class, a model without attention, or an intervention that does not fit the model.
+    `said` are predictions, the first of them of the text, if known. Raises InputError for an unknown class, a model
+    without attention, or an intervention that does not fit the model.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
         raise InputError("this model has no attention, so there is no layer, head or component to silence")
     reader.check_class(target)
-    said, encoding = reader.predict_without(text), reader.tokenizer.encode(text)
+    said, encoding = said or reader.predict_without(text), reader.tokenizer.encode(text)
     place, first = reader.find_class(target, said), model.first
     batch, function = Batch.from_arrays(to_batch(encoding)), reader.get_target(place, said)
     tokens = range(first, first + len(encoding.tokens))
@@ -100,7 +104,7 @@ def _predict_log_odds(
     model, found = cast(EncoderClassifier, reader.model), list[float]()
     for part in reader.iterate_portions(what, len(changes), max(1, TOKENS // max(batch.ids.shape[1], model.fill))):
         some = changes[part]
-        found += function(model(batch.repeat_text(len(some)), intervene=some, donor=donor).logits).tolist()
+        found += function(model(batch, intervene=some, donor=donor).logits).tolist()
     return found
 
 

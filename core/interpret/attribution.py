@@ -260,11 +260,11 @@ def explain_text(reader: ExplainContext, text: str, method: str = "deletion", ta
 
 
 def explain_by_methods(
-    reader: ExplainContext, text: str, target: str = "", named: Sequence[str] = ()
+    reader: ExplainContext, text: str, target: str = "", named: Sequence[str] = (), said: Predictions | None = None
 ) -> Iterator[Methods]:
-    """Yield a text's word attributions, each step with one more suitable or given method; see `explain_text`."""
+    """Yield a text's word attributions, each step with one more suitable or given method; see `ExplainedText`."""
     reader.tell("deletion", None)
-    reading = ExplainedText(reader, text, target)
+    reading = ExplainedText(reader, text, target, said)
     found: dict[str, Explanation] = {}
     tests: dict[tuple[str, str], RankTest] = {}
     unfit = _find_unfit_methods(reader.model.provides)

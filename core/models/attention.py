@@ -259,9 +259,10 @@ class AttentionCore(nn.Module):
         c, silent = self._compute_coefficients(x, changes, record)
         out, seen = self._compute_attention(q, k, v, c, reading.keep, keys, trace=trace)
         if silent is not None:
-            left = _average_tokens(
-                self._compute_attention(q, k, v, silent, reading.keep, keys, trace=False)[0], reading.keep
-            )
+            rows = silent.flatten(1).any(1) if len(silent) == len(v) else slice(None)  # the others would get zeros
+            asked = (each[rows] for each in (q, k, v, silent, reading.keep, keys))
+            left = torch.zeros_like(v[:, :, :1])
+            left[rows] = _average_tokens(self._compute_attention(*asked, trace=False)[0], reading.keep[rows])
             out = out + left
             record(r"\overline{o}", left)
         record("o", out, r"o_i = \sum_j P_{ij}\,v_j")

@@ -175,17 +175,21 @@ class EncoderClassifier(nn.Module):
     ) -> Output:
         """Classify a batch of texts; with `trace`, also return the inner states (evaluation mode only).
 
-        `intervene` are changes inside the model for this call: one for all texts, or one for each; those that copy from
-        another text need a `donor`, its trace, with as many tokens. `similarity` fills `Output.similarity`, also in
+        `intervene` are changes inside the model for this call: one for all texts, or one for each, or several for one
+        text, which is then read with each; those that copy from another text need a `donor`, its trace, with as many
+        tokens. `similarity` fills `Output.similarity`, also in
         training; every map then stays in memory. `embedded` (B, L, d) replaces `embed_tokens(batch)`, for gradients
         with respect to the words. Raises RuntimeError for a trace in training mode, where dropout would change it, and
         InputError for an intervention on something that the model or text lacks, or a missing or unfit donor.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
-        batch, keep = self.complete_batch(batch)
         changes = (intervene,) if isinstance(intervene, Intervention) else tuple(intervene or ())
-        if len(changes) not in (0, 1, len(batch.ids)):
+        early = self.passages is not None or any(each.find_first_layer(0) < 0 for each in changes)
+        if (early or trace or similarity) and len(batch.ids) == 1 < len(changes):
+            batch = batch.repeat_text(len(changes))  # the rows differ from the start, or all are wanted
+        batch, keep = self.complete_batch(batch)
+        if len(batch.ids) > 1 and len(changes) not in (0, 1, len(batch.ids)):
             raise ValueError(f"{len(changes)} interventions for {len(batch.ids)} texts: one for all or one for each")
         for each in changes:
             self._check_intervention(each, batch)
@@ -205,7 +209,7 @@ class EncoderClassifier(nn.Module):
         x, seen = self._run_layers(
             entering, batch, trace=inside, intervene=changes, donor=given, record=record, places=places
         )
-        read = self.head(x, batch.keep, trace=trace, record=record.get_part("head"))
+        read = self.head(x, batch.keep.expand(len(x), -1), trace=trace, record=record.get_part("head"))
         logits = read.logits
         if self.head.each_token:  # without special tokens
             logits = logits[:, self.first : logits.shape[1] - self.last]
@@ -363,11 +367,19 @@ class EncoderClassifier(nn.Module):
         """Return the token vectors (B, L, d) after all layers and the final norm, and each layer's trace or None."""
         turned = None if places is None else places.clamp(min=0)
         reading = AttentionInputs(batch.keep, batch.polarity, self.class_token is not None, tuple(donor), places=turned)
-        seen = []
+        starts = [each.find_first_layer(len(self.layers)) for each in intervene] if len(intervene) > len(x) else []
+        order, own_changes, seen = sorted(range(len(starts)), key=starts.__getitem__), intervene, []
         for index, layer in enumerate(self.layers):
             own = dataclasses.replace(reading, record=record.get_layer(index)) if record else reading
-            x, shown = layer(x, own, trace=trace, intervene=intervene)
+            if starts:  # one text with several changes: a row for each begun so far, and the unchanged text
+                own_changes = [*(intervene[row] for row in order if starts[row] <= index), Intervention()]
+                x = torch.cat([x[:-1], x[-1:].expand(len(own_changes) - len(x) + 1, -1, -1)])
+                many = batch.repeat_text(len(x))
+                own = dataclasses.replace(own, keep=many.keep, polarity=many.polarity)
+            x, shown = layer(x, own, trace=trace, intervene=own_changes)
             seen.append(shown)
+        if starts:
+            x = x[torch.tensor(order, device=x.device).argsort().clamp(max=len(x) - 1)]
         last = self.final_norm(x)
         record("z", x)
         record("h", last)

@@ -172,6 +172,17 @@ class Intervention:
     hidden_from: frozenset[tuple[int, int]] = frozenset()  # (layer, token): its output is that of a donor text
     heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): its output is that of a donor text
 
+    def find_first_layer(self, layers: int) -> int:
+        """Return the first of so many layers whose output this can change: -1 if also its input, `layers` if none."""
+        if self.positions or self.segments_off:
+            return -1
+        if self.lambda_scale != 1 or self.lexical_scale != 1 or self.temperature != 1:
+            return 0
+        maps = self.components_off, self.components_mean, self.maps_off, self.maps_mean
+        heads = self.heads_off, self.heads_mean, self.heads_from
+        named = [place[0] for each in (self.lambdas, self.gates, self.hidden_from, *maps, *heads) for place in each]
+        return min([*named, *self.lexical_off, *self.lexical_mean, layers])
+
     def get_lexical_factor(self, layer: int) -> float:
         """Return the factor on the added lexical term of a layer under this intervention."""
         return 0.0 if layer in self.lexical_off | self.lexical_mean else self.lexical_scale

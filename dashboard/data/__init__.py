@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dashboard.figures.row_selection import RowSelection, SplitFacts
 
 Found = TypeVar("Found")
-Cache = Callable[[str, Callable[[], Any]], Any]
+Cache = Callable[..., Any]
 log = logging.getLogger(__name__)
 
 
@@ -47,7 +47,7 @@ class StreamlitMemo(Memo):
         """Return the result that is cached under a key, or call `read` and cache its result."""
         digest = hashlib.sha256(repr(key()).encode("utf-8", "surrogatepass")).hexdigest()
         cached = self.caches.get(how.name) or self.caches.setdefault(how.name, _make_cache(how))
-        return cast(Found, cached(digest, read))
+        return cast(Found, cached(key=digest, _read=read))  # by name: else Streamlit inspects the signature
 
 
 def _make_cache(how: CachePolicy) -> Cache:

@@ -64,7 +64,7 @@ SILENT = QuietOption(
     "A switched-off part outputs",
     lambda source: (ZERO, MEAN),
     "zero: nothing; mean: its mean over the words, so that its effect on the text as a whole stays.",
-    version=lambda source: str(len(read_measured(source))),  # importance may be measured later
+    version=lambda source: str(len(source.read_once(read_measured))),  # importance may be measured later
 )
 
 
@@ -98,7 +98,7 @@ def _read_levers(source: Source) -> Levers:
     parts, untouched = (source.reader.parts(*of, edits), before) if edits else (before, None)
     curves = source.reader.lambdas(*of, edits) if can.components > 1 else None
     learned, mean = get_learned_lambdas(then, has_subtraction(record)), source.get_choice(SILENT) == MEAN
-    layer, measured = get_layer(source), read_measured(source)
+    layer, measured = get_layer(source), source.read_once(read_measured)
     return Levers(record, trained, view, parts, untouched, curves, can, learned, edits, layer, mean, measured)
 
 

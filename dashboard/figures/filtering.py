@@ -173,7 +173,7 @@ class _Remaining:
 
     def make_option(self, value: str, label: str, has: np.ndarray | bool = True) -> dict[str, Any]:
         """Build a menu option for the rows of `has`: `n` that it selects, and `parts`, the wrong and the right ones."""
-        n, *parts = (int((each & has).sum()) for each in (self.rows, self.wrong, self.right))
+        n, *parts = (int(np.count_nonzero(each & has)) for each in (self.rows, self.wrong, self.right))
         return {"value": value, "label": label, "n": n, "parts": parts}
 
 

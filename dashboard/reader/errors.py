@@ -60,11 +60,9 @@ class ErrorReader(ModelReader):
 
         return make_facts(self.store(), record, split)
 
-    @cache_result(
-        64, lambda self, record, split: (self.store().folder, record.run, split), copied=True, seconds=NOTICED
-    )
-    def _list_seeds(self, record: RunRecord, split: str) -> list[str]:
-        return error_analysis.tags.select_seeds(record, self._find_peers(record, split))
+    @cache_result(64, lambda self, record, split: (self.store().folder, record.run, split), seconds=NOTICED)
+    def _list_seeds(self, record: RunRecord, split: str) -> tuple[str, ...]:
+        return tuple(error_analysis.tags.select_seeds(record, self._find_peers(record, split)))
 
     def _find_peers(self, record: RunRecord, split: str) -> list[RunRecord]:
         return error_analysis.tags.find_peers(self.store(), record, split, self.list_runs())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable
     from core.error_analysis.quiz import Question, Quiz
-    from core.evaluation.inference import PassagePredictions
+    from core.evaluation.inference import PassagePredictions, Predictions
     from core.interpret.ablation import AblationEffects, LambdaCurves, Patches
     from core.interpret.attribution import Methods
     from core.interpret.counterfactual import Search
@@ -79,7 +79,8 @@ class ModelReader(RunReader):
 
     def _make_context(self, run: str, edits: Edits, tell: OnProgress = ignore_progress) -> ExplainContext:
         loaded = self.load_model(run, edits.step).copy_with_progress(tell)
-        return loaded.make_reader(edits.to_intervention(), unmixed=edits.unmixed)
+        reader = loaded.make_reader(edits.to_intervention(), unmixed=edits.unmixed)
+        return replace(reader, inspect=lambda text: self.inspect_text(run, text, edits))  # the page has shown it
 
     def tag_words(self, record: RunRecord, text: str) -> TaggedText:
         """Predict a tag for each word of a text with the model of a run."""
@@ -112,8 +113,9 @@ class ModelReader(RunReader):
         from dashboard.figures.attention import AttributedWords
 
         loaded, reader = self.load_model(run), self._make_context(run, edits, tell)
-        *_, methods = interpret.attribution.explain_by_methods(reader, text, target, ("deletion", "attention"))
-        found, view, encoding = methods.by["deletion"], loaded.inspect(text), loaded.tokenizer.encode(text)
+        said, named = self._predict_deletions(run, text, edits, tell), ("deletion", "attention")
+        *_, methods = interpret.attribution.explain_by_methods(reader, text, target, named, said)
+        found, view, encoding = methods.by["deletion"], reader.inspect(text), loaded.tokenizer.encode(text)
         spans = [(word.start, word.end) for word in found.words]
         own = compute_shares(text, spans, encoding.offsets, loaded.tokenizer.config)
         belongs = np.pad(own, ((0, 0), (view.before, view.behind)))
@@ -124,7 +126,14 @@ class ModelReader(RunReader):
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AblationEffects:
         """Return the effect of ablating each model part on the log-odds of a class, for the trained or edited model."""
-        return interpret.ablation.silence_parts(self._make_context(run, edits, tell), text, target)
+        said = self._predict_deletions(run, text, edits, tell)
+        return interpret.ablation.silence_parts(self._make_context(run, edits, tell), text, target, said)
+
+    @cache_result(48, RunReader.make_model_key)
+    def _predict_deletions(self, run: str, text: str, edits: Edits, tell: OnProgress) -> Predictions:
+        """Predict a text with an edited model, first as it is, then without each of its words."""
+        gone = interpret.attribution.list_deletions(interpret.attribution.select_words(text))
+        return self._make_context(run, edits, tell).predict_without(text, gone)
 
     @cache_result(48, RunReader.make_model_key)
     def lambdas(

@@ -174,11 +174,8 @@ class RunReader:
         """Return the hash of a model's weights, used in cache keys; empty if the run has no weights."""
         path = self.store().get_path(run) / WEIGHTS
         # `answering` is recorded after the weights, which may have been read before.
-        return f"{self._hash_file(path)} {self.store().read(run).answering}" if path.is_file() else ""
-
-    @cache_result(256, lambda self, path: (path, get_file_version(path)), copied=True)
-    def _hash_file(self, path: Path) -> str:
-        return hash_file(path)
+        version = get_file_version(path)
+        return f"{_hash_file(path, version)} {self.store().read(run).answering}" if version else ""
 
     def _read_history(self, record: RunRecord) -> History:
         return read_history(self.store().get_path(record.run) / HISTORY)
@@ -422,6 +419,11 @@ def make_folder_key(folder: Path, split: str, *names: str) -> Key:
     inside = folder / EVALUATION / split
     versions = (get_file_version(inside / name) or get_file_version(folder / name) for name in names)
     return str(folder), split, *versions
+
+
+@functools.lru_cache(256)
+def _hash_file(path: Path, version: str) -> str:
+    return hash_file(path)
 
 
 def _list_runs(board: Board) -> list[list[str]]:

@@ -64,9 +64,8 @@ def _show_rates(source: Source, shown: RowSelection) -> Tables:
     found = error_rates.count_errors(shown)
     left, right = split_page("gathered", [6, 5])
     with left:
-        tables = _show_pick_table(
-            error_rates.GATHERED, found, found.picked, lambda: pick_row(shown, error_rates.GATHERED.name, found.picked)
-        )
+        take = partial(pick_row, shown, error_rates.GATHERED.name, found.picked)
+        tables = _show_pick_table(error_rates.GATHERED, found, found.picked, take)
     with right:
         _pick_other_run(shown)
         files = data.check_dropout(source.record, source.split).files
@@ -81,9 +80,8 @@ def _show_words(shown: RowSelection) -> Tables:
     with left:
         tables = _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
     with right:
-        marked = _show_pick_table(
-            MARKED, features.compare_features(shown), "", lambda: pick_row(shown, MARKED.name, "")
-        )
+        take = partial(pick_row, shown, MARKED.name, "")
+        marked = _show_pick_table(MARKED, features.compare_features(shown), "", take)
     return tables | marked
 
 
@@ -197,9 +195,8 @@ def _pick_word(shown: RowSelection) -> None:
 def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
     if figure.analysis is not None:
         show_figure_heading(figure)
-        offer_analysis(
-            figure.analysis.from_run(data.store(), source.record, source.split), f"look-for-{figure.analysis.name}"
-        )
+        job = figure.analysis.from_run(data.store(), source.record, source.split)
+        offer_analysis(job, f"look-for-{figure.analysis.name}")
 
 
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"

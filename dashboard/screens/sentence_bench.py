@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -15,14 +16,14 @@ from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT
+from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT, build_part_table
 from dashboard.figures.attention import describe_special
 from dashboard.figures.attention_heads import COEFFICIENTS, FROM, GRID, HEAD_VIEW, HEADS, LAYER, MAP, SCALE, get_layer
 from dashboard.figures.figure import Source, ValueRange
 from dashboard.figures.interventions import LAMBDA_BENCH
-from dashboard.figures.word_attributions import COUNTED, TOWARDS, WORDS, get_target_class
+from dashboard.figures.word_attributions import COUNTED, TOWARDS, WORDS, build_push_table, get_target_class
 from dashboard.reader.models import Wanted
-from dashboard.widgets.export import Tables
+from dashboard.widgets.export import Table, Tables
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures
 from dashboard.widgets.messages import show_finding
 from dashboard.widgets.options import choose_option, read_option
@@ -38,7 +39,7 @@ QUOTED = 80
 NOTE = "A head may attend to a word that does not change the prediction. Switch the head off to test it."
 
 
-def show_bench(source: Source) -> tuple[Tables, DeltaGenerator]:
+def show_bench(source: Source) -> tuple[dict[str, Table], DeltaGenerator]:
     """Show word attributions and attention between words; return their tables and the page column for part switches."""
     words = st.container()
     left, right = split_page("bench", [1.22, 1], gap="medium")
@@ -92,9 +93,9 @@ def pick_counted(source: Source) -> None:
         choose_option(COUNTED, source)
 
 
-def show_words(source: Source, name: str = WORDS.name) -> Tables:
+def show_words(source: Source, name: str = WORDS.name) -> dict[str, Table]:
     """Show each word's attribution to the prediction, for a text with at least one known word; return the table."""
-    return WORDS.build_tables(show_bare(source, WORDS, name=name))
+    return {"Effect": partial(build_push_table, show_bare(source, WORDS, name=name))}
 
 
 SHORT = 200  # longest text, in characters, whose maps are drawn while word effects are computed
@@ -129,12 +130,13 @@ RESET = "reset"
 DEMO, DECIDED = "demo", "Sentences that one part decides"
 
 
-def show_levers(source: Source, parts: Editable) -> Tables:
+def show_levers(source: Source, parts: Editable) -> dict[str, Table]:
     """Show the effect of ablating each model part, with a switch that ablates the part; return the table."""
     key = state.get_figure_key(LEVERS.name)
     if state.get_param(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN
-    return LEVERS.build_tables(show_bare(source, LEVERS, on_changes_change=lambda: _move_levers(key, parts)))
+    shape = show_bare(source, LEVERS, on_changes_change=lambda: _move_levers(key, parts))
+    return {"Parts": partial(build_part_table, shape)}
 
 
 def show_demos(record: RunRecord, text: str) -> None:

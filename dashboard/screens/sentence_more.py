@@ -101,7 +101,7 @@ def show_more(
             tables |= found
         if len((known := token_values.build_token_table(trained)).columns) > NOTHING_KNOWN:
             tables["Tokens"] = known
-        answers = build_prediction_table(_list_predictions(view, trained if source.edits else None, beside))
+        answers = partial(build_prediction_table, _list_predictions(view, trained if source.edits else None, beside))
         drawn = deep or any(figure.is_available(source) for figure in PLACED if figure not in OF_WORDS)
         drawn = drawn or "Distance" in tables
         show_export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
@@ -201,10 +201,8 @@ def _has_other_parts(source: Source) -> bool:
 def _show_other_parts(source: Source) -> Tables:
     table = token_values.build_number_table(token_values.read_view_scalars(source.view))
     if len(table):
-        show(
-            token_values.NUMBERS_OF,
-            token_values.Numbers(table, "Learned numbers", "of the model, the same for every text"),
-        )
+        learned = token_values.Numbers(table, "Learned numbers", "of the model, the same for every text")
+        show(token_values.NUMBERS_OF, learned)
     for name, figures in ROWS.items():
         _show_columns(name, figures, source)
     return show_others(source, "sentence", PLACED)
@@ -354,14 +352,8 @@ def _show_methods(source: Source) -> Tables:
     tables: Tables = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
-        asked = (
-            source.record.run,
-            source.text,
-            get_target_class(source),
-            source.edits,
-            attribution_comparison.list_methods(source),
-        )
-        wanted = ("each_method", *asked)
+        asked = source.record.run, source.text, get_target_class(source), source.edits
+        wanted = "each_method", *asked, attribution_comparison.list_methods(source)
         known = wait_for(data.request_all(wanted), "methods", "Some methods have no result yet.")
         if not known.whole:
             if known.found is not None:

@@ -56,7 +56,7 @@ def show_selection_bar(record: RunRecord) -> None:
         if not len(now):
             st.html(_format_current(record, now), width="stretch")
         else:
-            st.fragment(_show_current, key=NOW)(record)
+            st.fragment(_show_current, key=NOW)(record, [now])
             for page, word in LEADS:
                 if page != here:
                     _show_page_link(record, now, page, word)
@@ -81,8 +81,9 @@ def _move_focus(now: SelectedTexts | None) -> None:
         _focus_bar(key="focus-bar", data={"count": changes})
 
 
-def _show_current(record: RunRecord) -> None:
-    if (now := selection.get_selection(record)) is None:
+def _show_current(record: RunRecord, known: list[SelectedTexts]) -> None:
+    now = known.pop() if known else selection.get_selection(record)  # known as the page is drawn, not when this reruns
+    if now is None:
         return
     with st.container(key=NOW, horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
         st.html(_format_current(record, now), width="stretch")

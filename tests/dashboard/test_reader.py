@@ -57,7 +57,7 @@ def test_keys_have_default_arguments_and_results_are_shared_copied_or_dropped():
 def test_key_of_a_typed_text_is_a_digest(runs):
     seen = []
     memo = StreamlitMemo()
-    memo.caches["inspect_text"] = lambda key, read: seen.append(key) or read()
+    memo.caches["inspect_text"] = lambda key, _read: seen.append(key) or _read()
     reader = Reader(RunStore(runs), memo)
     changes = (UNCHANGED, Edits(heads_off=((0, 0),)))
     read = [reader.inspect_text("finished", "so good", edits).label for edits in changes]

@@ -187,6 +187,14 @@ def test_texts_of_a_batch_can_have_different_interventions(config, batch):
                     torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-12)
 
 
+@EVERY
+def test_one_text_can_have_several_interventions(config, batch):
+    model, text = make(config), batch.select_texts(slice(0, 1))
+    each = [*different(config), Intervention(), Intervention(heads_mean=frozenset({(1, 0)})), Intervention()]
+    repeated = model(text.repeat_text(len(each)), intervene=each).logits
+    torch.testing.assert_close(model(text, intervene=each).logits, repeated, atol=1e-12, rtol=1e-12)
+
+
 def test_interventions_are_for_all_texts_or_each_and_traces_are_not_for_training(batch):
     model = make(small(PRESETS["vanilla"].model))
     check_raises(ValueError, "2 interventions for 5 texts", model, batch, intervene=[Intervention()] * 2)

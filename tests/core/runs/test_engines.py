@@ -88,7 +88,7 @@ def test_a_job_is_seen_cancelled_and_adopted_from_any_machine(store, created, el
     job = record.process.job.partition(":")[2]
     assert (record.status, record.process.host) == ("queued", "") and list(elsewhere.jobs) == [job]
     assert describe_place(record.process) == f"elsewhere job {job}" == runs_list(store)["runs"][0]["place"]
-    until(lambda: "first" in (store.get_path("first") / "log.txt").read_text())
+    until(lambda: (log := store.get_path("first") / "log.txt").is_file() and "first" in log.read_text())
     check_raises(InputError, "queued: there is nothing to start", training_jobs.start, store, "first")
     assert training_jobs.cancel(store, "first").status == "cancelled", "it waits, so that it is stopped at once"
     assert not elsewhere.is_alive(job) and store.read("first").process is None
