@@ -106,8 +106,7 @@ def test_a_person_has_a_quota_of_unfinished_runs(room, stores, tmp_path, monkeyp
     monkeypatch.setenv("SENTISCOPE_MOST_OWN", "2")
     runs = [stores[0].create(compose("vanilla"), "vanilla", name).run for name in ("one", "two")]
     check_raises(InputError, "2 runs of yours wait or train", room.check_start, "ada", runs)
-    room.check_start("ada", runs[:1])
-    for other in ("bob", "teacher"):
-        room.check_start(other, runs)
+    for person, busy in (("ada", runs[:1]), ("bob", runs), ("teacher", runs)):
+        room.check_start(person, busy)
     room.assign_job("bob", name_sweep("study"))
     check_raises(InputError, "2 runs of yours", room.check_start, "bob", [name_sweep("study")] * 2)
