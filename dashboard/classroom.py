@@ -28,8 +28,9 @@ class VisitorGuard(AccessRules):
     def check_start(self) -> None:
         """Refuse a visitor who has too many runs waiting, or a class that is read-only."""
         if room := find_classroom():
-            records = RunStore().list()
-            room.check_start(state.get_visitor(), [each.run for each in records if each.is_live])
+            live = (each for each in RunStore().list() if each.is_live)
+            busy = [name_sweep(each.parent) if each.parent else each.run for each in live]
+            room.check_start(state.get_visitor(), busy)
 
     def check_change(self, run: str, parent: str = "") -> None:
         """Refuse a visitor who neither owns a run or its sweep nor is the teacher."""

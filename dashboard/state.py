@@ -93,6 +93,7 @@ SETTING = "setting-"  # prefix of a setting: key of its field
 PROBLEM = "train-problem"
 REPLAY = "replay-"  # prefix of a run: the epoch up to which its curves are drawn
 CANCELLING = "train-cancelling"  # the run that is being cancelled
+NOT_STOPPED = "train-not-stopped"  # the run that was not stopped, and why
 ROWS = "runs-table"
 SAID = "said"  # values cached for this rerun of the page
 UNFOLDED = "runs-unfolded"  # whether all models of the built-in corpus are shown

@@ -91,12 +91,12 @@ class End:
         self.http = h11.Connection(role, max_incomplete_event_size=HEAD)
         self.reader, self.writer = streams
 
-    async def read(self) -> Any:
+    async def read(self, patience: float | None = PATIENCE) -> Any:
         """Return the next HTTP event from the other side; TimeoutError if nothing comes."""
         while (event := self.http.next_event()) is h11.NEED_DATA:
             if self.http.they_are_waiting_for_100_continue:
                 await self.send(h11.InformationalResponse(status_code=100, headers=[]))
-            self.http.receive_data(await asyncio.wait_for(self.reader.read(CHUNK), PATIENCE))
+            self.http.receive_data(await asyncio.wait_for(self.reader.read(CHUNK), patience))
         return event
 
     async def send(self, event: Any) -> None:
@@ -137,9 +137,9 @@ class Proxy:
                 if not request.target.startswith(b"/"):
                     raise h11.RemoteProtocolError("this is no proxy to other hosts")
                 going = await self._forward(client, request)
-        except h11.RemoteProtocolError as error:
+        except h11.ProtocolError as error:  # also a request that cannot be passed on, such as HTTP/1.0 without Host
             await client.refuse(error.error_status_hint)
-        except (OSError, TimeoutError, h11.LocalProtocolError):
+        except (OSError, TimeoutError):
             pass  # the browser has left, or is too slow
         finally:
             self.connections -= 1
@@ -159,12 +159,14 @@ class Proxy:
         """Forward a request and its response; return whether the connection can serve a further request."""
         worker, kept = self.pick_worker(request.headers)
         server = End(h11.CLIENT, await asyncio.open_connection(*worker.listener.getsockname()))
-        sending: asyncio.Task[None] | None = None
+        tasks: list[asyncio.Task[Any]] = []
         try:
             headers = _make_headers(request, str(client.writer.get_extra_info("peername")[0]))
             await server.send(h11.Request(method=request.method, target=request.target, headers=headers))
-            sending = asyncio.create_task(_send_body(client, server))
-            event = await server.read()
+            tasks += [asyncio.create_task(way) for way in (_send_body(client, server), server.read(None))]
+            sending, answering = tasks
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)  # a slow upload that goes on may take long
+            event = await asyncio.wait_for(answering, PATIENCE)
             if isinstance(event, h11.InformationalResponse):  # a websocket
                 await sending
                 await client.send(h11.InformationalResponse(status_code=101, headers=[*event.headers, *kept]))
@@ -190,8 +192,8 @@ class Proxy:
         except (h11.RemoteProtocolError, OSError, TimeoutError):
             pass  # the process has ended, or the browser has left
         finally:
-            if sending:
-                sending.cancel()
+            for task in tasks:
+                task.cancel()
             server.writer.close()
         await client.refuse(502)
         return False
@@ -244,11 +246,21 @@ async def run_workers(public: socket.socket, count: int, arguments: list[str]) -
     return next((each.result() for each in done if not each.cancelled()), 128 + signal.SIGTERM)
 
 
+def _raise_file_limit(wanted: int) -> None:
+    """Let this process open so many files, if the system allows: a connection takes two, and 1 024 are usual."""
+    import resource  # not on Windows, where there is one server process
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
 def main(count: int, arguments: list[str]) -> int:
     """Run the server processes with the arguments of `dashboard.launcher`; return the exit status."""
     options = dict(each.split("=", 1) for each in arguments if each.startswith("--server.") and "=" in each)
     address, port = options.get("--server.address", "127.0.0.1"), int(options.get("--server.port", 8501))
     os.environ.setdefault("STREAMLIT_SERVER_COOKIE_SECRET", secrets.token_hex(32))
+    _raise_file_limit(3 * CONNECTIONS)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         public = socket.create_server((address, port), family=family, backlog=512, dualstack_ipv6=":" in address)

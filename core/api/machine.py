@@ -151,6 +151,7 @@ def _write_plain(value: Any) -> str:
 
 
 MOST_WORKERS = 32
+SHORTEST_KEY = 8  # characters; guesses are not counted
 LOOPBACK = ("localhost", "127.0.0.1")
 EVERYWHERE = ("", "0.0.0.0", "::")  # addresses that mean all addresses of this machine
 
@@ -185,6 +186,8 @@ def dashboard(
     if read_only and not classroom:
         raise InputError("--read-only is a rule of a class: add --classroom")
     key = os.environ.get(KEY, "") or "-".join(secrets.token_hex(2) for _ in range(4)) if classroom else ""
+    if classroom and len(key) < SHORTEST_KEY:
+        raise InputError(f"{KEY}: a key of at least {SHORTEST_KEY} characters, as pupils may guess")
     os.environ[KEY] = key  # of this process and the server's
     if classroom:
         Classroom(RunStore().folder, key).set_read_only(read_only)

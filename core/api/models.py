@@ -224,6 +224,11 @@ class ClassifierOpening(Analysis[dict[str, Any]]):
         """Return the command-line arguments of the opening."""
         return tuple(runs.evaluation_data.build_arguments("", self.wanted))
 
+    def start(self) -> None:
+        """Start a background process that opens the classifier; InputError: the queue is full, or not allowed."""
+        self.store.guard.check_start()
+        super().start()
+
     def find(self, tell: Tell) -> dict[str, Any]:
         """Open the classifier as a new run; raises the errors of `core.runs.wrapped_model`."""
         return runs.wrapped_model.open_classifier(self.store, Path(self.directory), self.wanted, self.title, tell)

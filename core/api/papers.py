@@ -330,7 +330,8 @@ class MissingResults(Analysis[int]):
         return int(reproduce(self.paper, self.table, store=self.store, **asked)["failed"])
 
     def start(self) -> None:
-        """Start the trainings in the background when it is their turn; InputError: this server's queue is full."""
+        """Start the trainings in the background when it is their turn; InputError: not allowed, or no room."""
+        self.store.guard.check_start()
         command = background_jobs.build_command(*self.words)
         background_jobs.start_job(self.store, self, command, self.name, lane=queue.TRAINING)
 

@@ -118,13 +118,13 @@ class Classroom:
             return dict(file.execute("SELECT job, COALESCE(name, '') FROM owners LEFT JOIN people USING (person)"))
 
     def check_start(self, person: str, busy: Collection[str]) -> None:
-        """Refuse a person who may not start or bring in a run (InputError); `busy`: runs that wait or train."""
+        """Refuse a person who may not start or bring in a run (InputError); `busy`: each live run or its sweep."""
         with self._open_file() as file:
             if self._is_teacher(file, person):
                 return
             _refuse_read_only(file)
             mine = {job for (job,) in file.execute("SELECT job FROM owners WHERE person = ?", (person,))}
-        if (waiting := len(mine & set(busy))) >= limits.OWN():
+        if (waiting := sum(job in mine for job in busy)) >= limits.OWN():
             raise InputError(
                 f"{waiting} {limits.OWN.what}, as many as this class allows ({limits.OWN.variable}); wait for one to "
                 "end, or cancel one"

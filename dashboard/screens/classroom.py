@@ -81,7 +81,8 @@ def _show_job(record: RunRecord, owners: Mapping[str, str], teacher: bool) -> No
     known = {run, name_sweep(record.parent)} & owners.keys()
     who = next((owners[each] or NOBODY for each in known), "not from a page")
     with st.container(key=f"job-{run}", horizontal=True, vertical_alignment="center", gap="small"):
-        show_selection(label, " · ".join(filter(None, (record.status, describe_place(record.process), who))))
+        now = "stopping" if data.store().is_cancel_requested(run) else record.status
+        show_selection(label, " · ".join(filter(None, (now, describe_place(record.process), who))))
         if teacher:
             st.button(f"Stop *{label}*", key=f"stop-{run}", type="tertiary", on_click=_stop_job, args=(run,))
 

@@ -64,6 +64,7 @@ def _show_run(record: RunRecord) -> None:
         messages.show_header(
             "Train", LOOK_BACK, list_facts(record, ("", ENDS.get(record.status, record.status) + took))
         )
+        messages.show_refusal(state.PROBLEM, "This training cannot continue")
         _show_outcome(record)
 
 
@@ -120,6 +121,9 @@ def _watch_run(run: str) -> None:
 
 
 def _confirm_cancel(record: RunRecord) -> None:
+    refused, why = state.get_value(state.NOT_STOPPED, ("", ""))
+    if refused == record.run:
+        messages.show_problem("This training was not stopped", why)
     if state.get_value(state.CANCELLING, "") != record.run:
         return
     run, name = record.run, f"*{data.label_run(record.run)}*"  # for screen readers
@@ -138,11 +142,12 @@ def _confirm_cancel(record: RunRecord) -> None:
 
 def _stop_run(run: str, *, keep: bool) -> None:
     state.pop_value(state.CANCELLING)
+    state.pop_value(state.NOT_STOPPED)
     try:
         training_jobs.cancel(data.store(), run, keep=keep, insist=True)
     except SentiscopeError as error:
         if data.store().read(run).is_live:  # it may have ended before the click
-            state.set_value(state.PROBLEM, str(error))
+            state.set_value(state.NOT_STOPPED, (run, str(error)))
 
 
 def _resume_run(run: str) -> None:

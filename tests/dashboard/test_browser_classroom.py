@@ -1,7 +1,6 @@
 """A teacher and a pupil in two browsers at one dashboard that serves a class."""
 
 import re
-from pathlib import Path
 
 import pytest
 from browsing import served, settle
@@ -54,10 +53,13 @@ def test_teacher_sees_people_sets_the_rules_and_stops_a_job(browser, tmp_path):
         expect(pupil.get_by_role("button", name=re.compile("Pause|Cancel")).first).to_be_visible()
         expect(teacher.get_by_text(re.compile(r"(running|queued) · Ada"))).to_be_visible()
         assert [(each.name, each.tabs) for each in Classroom(runs, key).list_people()] == [("(no name)", 1), ("Ada", 1)]
+        Classroom(runs, key).assign_job("somebody else", RunStore(runs).list()[0].run)
+        pupil.get_by_role("button", name="Cancel").click()
+        pupil.get_by_role("button", name="Cancel it").click()
+        expect(pupil.get_by_text("is not yours: only who started it")).to_be_visible()
         teacher.get_by_role("button", name="Stop").click()
         expect(teacher.get_by_text("nothing waits or trains")).to_be_visible()
         [record] = RunStore(runs).list()
         assert record.status == "cancelled"
         pupil.close()
         expect(teacher.get_by_text(re.compile("^1 open tab$"))).to_be_visible()
-    assert Path(runs / "classroom.sqlite").is_file()

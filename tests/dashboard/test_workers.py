@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 import uuid
 from http.cookies import SimpleCookie
@@ -40,17 +39,15 @@ async def _answer(name: int, reader: asyncio.StreamReader, writer: asyncio.Strea
             await writer.drain()
     elif "/full" in first:
         writer.write(b"HTTP/1.1 413 Too Large\r\ncontent-length: 4\r\n\r\nfull")
-    elif "/dies" in first:
-        pass
-    else:
+    elif "/dies" not in first:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         told = json.dumps({"process": name, "first": first, "headers": headers, "bytes": len(body)}).encode()
         writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(told), told))
     writer.close()
 
 
-def exchange(*requests: str) -> list[str]:
-    """Send requests to a proxy of two tiny processes, each on a connection of its own; return the whole responses."""
+def exchange(*requests: str, pause: float = 0) -> list[str]:
+    """Send requests, whose ends come after a pause, to a proxy of two tiny processes; return the whole responses."""
 
     async def run() -> list[str]:
         pool = [Worker(index, socket.create_server(("127.0.0.1", 0))) for index in range(2)]
@@ -60,7 +57,9 @@ def exchange(*requests: str) -> list[str]:
         said = []
         for request in requests:
             reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-            writer.write(request.encode())
+            writer.write(request[:-1].encode())
+            await asyncio.sleep(pause)
+            writer.write(request[-1:].encode())
             data, whole = b"x", b""
             while data and not whole.endswith(b"PING"):
                 whole += (data := await asyncio.wait_for(reader.read(HEAD), 20))
@@ -94,11 +93,10 @@ def test_browser_stays_on_its_process_by_the_cookie_of_each_request_and_new_ones
 
 @pytest.mark.parametrize("cookie", ["7", "-1", "1x", "", "9999"])
 def test_cookie_of_no_process_gets_a_new_one(cookie):
-    (said,) = exchange(ask(more=f"Cookie: {COOKIE}={cookie}\r\n"))
-    assert f"set-cookie: {COOKIE}=0" in said
+    assert f"set-cookie: {COOKIE}=0" in exchange(ask(more=f"Cookie: {COOKIE}={cookie}\r\n"))[0]
 
 
-def test_uploads_headers_refusals_and_websockets_pass_unchanged():
+def test_uploads_headers_refusals_and_websockets_pass_unchanged(monkeypatch):
     (said,) = exchange(ask("/up?x=1", method="PUT", body="x" * 1_000_000, more="Origin: http://h:1\r\nX-Xsrf: t\r\n"))
     told = read_told(said)
     assert told["bytes"] == 1_000_000 and told["first"] == "PUT /up?x=1 HTTP/1.1"
@@ -107,6 +105,8 @@ def test_uploads_headers_refusals_and_websockets_pass_unchanged():
     assert said.startswith("HTTP/1.1 413") and said.endswith("full")
     (said,) = exchange(f"GET /ws HTTP/1.1\r\nHost: h\r\n{UPGRADE}\r\nping")
     assert said.startswith("HTTP/1.1 101") and said.endswith("hello PING") and f"{COOKIE}=0" in said
+    monkeypatch.setattr(workers, "PATIENCE", 0.3)  # a slow upload takes longer in all
+    assert read_told(exchange(ask("/up", method="PUT", body="xx"), pause=0.6)[0])["bytes"] == 2
 
 
 @pytest.mark.parametrize(
@@ -115,19 +115,17 @@ def test_uploads_headers_refusals_and_websockets_pass_unchanged():
         (ask("http://example.org/"), 400),
         ("CONNECT example.org:80 HTTP/1.1\r\nHost: h\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\n\r\n", 400),
+        ("GET / HTTP/1.0\r\n\r\n", 400),
         (ask(more=f"X: {'x' * 2 * HEAD}\r\n"), 431),
         (ask("/dies"), 502),
         ("nonsense\r\n\r\n", 400),
     ],
 )
 def test_what_no_process_answers_is_refused(request_, status):
-    (said,) = exchange(request_)
-    assert said.startswith(f"HTTP/1.1 {status} ")
+    assert exchange(request_)[0].startswith(f"HTTP/1.1 {status} ")
 
 
-@pytest.mark.parametrize(
-    ("limit", "value", "sent"), [("PATIENCE", 0.05, "GET / HTTP/1.1\r\nHost:"), ("CONNECTIONS", 0, "")]
-)
+@pytest.mark.parametrize(("limit", "value", "sent"), [("PATIENCE", 0.05, "GET / HTTP"), ("CONNECTIONS", 0, "")])
 def test_slow_heads_and_connections_above_the_limit_are_closed(monkeypatch, limit, value, sent):
     monkeypatch.setattr(workers, limit, value)
     assert exchange(sent) == [""]
@@ -140,10 +138,13 @@ def test_only_this_machine_names_the_browser_it_asks_for():
     assert not [value for _, value in workers._make_headers(request, "192.0.2.7") if value == b"1.2.3.4"]
 
 
-@pytest.mark.parametrize("count", [0, -1, 33])
-def test_number_of_processes_is_bounded(count):
-    with pytest.raises(InputError, match=f"^--workers {count}: a whole number from 1 to 32"):
-        dashboard(workers=count)
+def test_number_of_processes_and_length_of_the_key_are_checked(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CLASSROOM", "a pin")
+    with pytest.raises(InputError, match="a key of at least 8 characters"):
+        dashboard(classroom=True)
+    for count in (0, -1, 33):
+        with pytest.raises(InputError, match=f"^--workers {count}: a whole number from 1 to 32"):
+            dashboard(workers=count)
 
 
 def test_several_processes_are_asked_for_by_the_command():
@@ -194,11 +195,8 @@ def test_hung_process_is_killed(monkeypatch):
         process = await asyncio.create_subprocess_exec("sleep", "60")
         asyncio.create_task(worker._watch_process(process))  # noqa: RUF006
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), 10 if not answers else 2)
-        status = process.returncode
-        if status is None:
-            process.kill()
-        return status
+            return await asyncio.wait_for(process.wait(), 10 if not answers else 2)
+        process.kill()
 
     assert asyncio.run(watch(answers=True)) is None and asyncio.run(watch(answers=False)) == -signal.SIGKILL
 
@@ -206,9 +204,8 @@ def test_hung_process_is_killed(monkeypatch):
 @pytest.mark.slow
 def test_process_that_cannot_start_ends_the_command():
     command = [sys.executable, "-m", "dashboard.workers", "2", "run", "no-such-file.py", "--server.port=0"]
-    begun = time.monotonic()
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert ended.returncode and "no-such-file.py" in ended.stderr and time.monotonic() - begun < 60
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ended.returncode and "no-such-file.py" in ended.stderr
 
 
 def test_chosen_files_outlive_a_process(tmp_path, monkeypatch):

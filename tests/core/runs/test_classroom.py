@@ -3,6 +3,8 @@ import os
 import pytest
 from refused import check_raises
 
+from core.api.models import ClassifierOpening
+from core.api.papers import MissingResults
 from core.config import compose
 from core.exceptions import InputError
 from core.runs import archive, training_jobs
@@ -64,12 +66,8 @@ def test_only_the_key_that_is_valid_now_makes_a_teacher(room, tmp_path):
 def test_runs_belong_to_who_started_them(room, stores):
     ada, bob, teacher = stores
     run = ada.create(compose("vanilla"), "vanilla", "mine").run
-    for change in (
-        bob.remove,
-        lambda name: training_jobs.cancel(bob, name),
-        lambda name: training_jobs.start(bob, name),
-    ):
-        check_raises(InputError, "'mine' is not yours", change, run)
+    for change in (RunStore.remove, training_jobs.cancel, training_jobs.start):
+        check_raises(InputError, "'mine' is not yours", change, bob, run)
     assert room.name_owners() == {"mine": ""}
     room.record_person("ada", "Ada", "")
     assert room.name_owners() == {"mine": "Ada"}
@@ -97,6 +95,8 @@ def test_a_read_only_class_lets_the_teacher_alone_start(room, stores, tmp_path):
     check_raises(InputError, "read-only", ada.create, compose("vanilla"), "vanilla")
     check_raises(InputError, "read-only", ada.remove, run)
     check_raises(InputError, "read-only", archive.import_run, ada, tmp_path / run)
+    for job in (ClassifierOpening(tmp_path, "", ada, "", None, ""), MissingResults(tmp_path, "", ada, "", "", "")):
+        check_raises(InputError, "read-only", job.start)
     teacher.remove(run)
     room.set_read_only(False)
     ada.create(compose("vanilla"), "vanilla")
@@ -106,6 +106,7 @@ def test_a_person_has_a_quota_of_unfinished_runs(room, stores, tmp_path, monkeyp
     monkeypatch.setenv("SENTISCOPE_MOST_OWN", "2")
     runs = [stores[0].create(compose("vanilla"), "vanilla", name).run for name in ("one", "two")]
     check_raises(InputError, "2 runs of yours wait or train", room.check_start, "ada", runs)
-    room.check_start("ada", runs[:1])
-    room.check_start("bob", runs)
-    room.check_start("teacher", runs)
+    for person, busy in (("ada", runs[:1]), ("bob", runs), ("teacher", runs)):
+        room.check_start(person, busy)
+    room.assign_job("bob", name_sweep("study"))
+    check_raises(InputError, "2 runs of yours", room.check_start, "bob", [name_sweep("study")] * 2)
