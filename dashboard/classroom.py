@@ -41,3 +41,8 @@ class VisitorGuard(AccessRules):
         """Record the visitor as the owner of a run or sweep."""
         if room := find_classroom():
             room.assign_job(state.get_visitor(), run)
+
+    def drop_run(self, run: str) -> None:
+        """Record that nobody owns a deleted run."""
+        if room := find_classroom():
+            room.drop_job(run)

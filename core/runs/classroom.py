@@ -112,6 +112,11 @@ class Classroom:
         with self._open_file() as file:
             file.execute("INSERT OR REPLACE INTO owners VALUES (?, ?)", (job, person))
 
+    def drop_job(self, job: str) -> None:
+        """Forget the owner of a run that was deleted."""
+        with self._open_file() as file:
+            file.execute("DELETE FROM owners WHERE job = ?", (job,))
+
     def name_owners(self) -> dict[str, str]:
         """Return the name of the owner of each run and sweep that somebody here started."""
         with self._open_file() as file:

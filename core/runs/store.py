@@ -106,6 +106,9 @@ class AccessRules:
     def take_run(self, run: str) -> None:
         """Record that the caller started or brought in a run, or started a sweep (`name_sweep`)."""
 
+    def drop_run(self, run: str) -> None:
+        """Record that a run was deleted, so that its name belongs to nobody."""
+
 
 class RunStore:
     """All runs in one folder, and the starter runs. Every call reads the disk, as nothing is kept in the object."""
@@ -257,6 +260,7 @@ class RunStore:
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
         with convert_os_errors(path):
             path.rename(hidden)  # removes it from every list at once, even if deleting is interrupted
+            self.guard.drop_run(run)
             shutil.rmtree(hidden)
 
     def is_cancel_requested(self, run: str) -> bool:

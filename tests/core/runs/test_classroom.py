@@ -27,6 +27,9 @@ class Pupil(AccessRules):
     def take_run(self, run):
         self.room.assign_job(self.person, run)
 
+    def drop_run(self, run):
+        self.room.drop_job(run)
+
 
 @pytest.fixture
 def room(tmp_path):
@@ -75,6 +78,8 @@ def test_runs_belong_to_who_started_them(room, stores):
     teacher.remove(run)
     assert bob.create(compose("vanilla"), "vanilla", "mine").run == "mine"
     bob.remove("mine")
+    RunStore(ada.folder).create(compose("vanilla"), "vanilla", "mine")  # in the terminal
+    check_raises(InputError, "'mine' is not yours", bob.remove, "mine")
 
 
 def test_runs_of_a_sweep_belong_to_whoever_started_the_sweep(room, stores, tmp_path):
