@@ -72,8 +72,9 @@ class Shard(Analysis[dict[str, Any]]):
         return self.folder.parent / f"{self.stem}{suffix if suffix in WAYS else '.csv'}"
 
     def is_done(self) -> bool:
-        """Return whether the file of this shard is complete; a result without its file is deleted."""
-        if not self.target.is_file():
+        """Return whether the file of this shard is complete; a result without its whole file is deleted."""
+        known = self.read() or {}
+        if not self.target.is_file() or self.target.stat().st_size != known.get("bytes"):
             self.get_path("json").unlink(missing_ok=True)
         return self.get_path("json").is_file()
 
@@ -89,7 +90,7 @@ class Shard(Analysis[dict[str, Any]]):
             rows = sum(self.plan.batches[first:end])
             read = ReadRows(self.plan.text, rows, kept.schema, batches, self.plan.second)
             write_predictions(loaded, read, self.target, self.asked["--passage"], tell)
-        return {"rows": rows}
+        return {"rows": rows, "bytes": self.target.stat().st_size}
 
 
 def predict_shards(asked: Mapping[str, Any], only: int, on_progress: Tell | None, store: RunStore) -> dict[str, Any]:
