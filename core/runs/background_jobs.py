@@ -29,7 +29,7 @@ import psutil
 from core import json_store
 from core.atomic import convert_os_errors, make_folder, write_text
 from core.cache import get_cache_folder
-from core.exceptions import RunDamaged, SentiscopeError, try_call
+from core.exceptions import InputError, RunDamaged, SentiscopeError, try_call
 from core.runs import engines, queue
 from core.runs.record import Process
 from core.runs.store import RunStore, describe_process, get_own_process, is_alive, is_starter
@@ -154,7 +154,7 @@ def cancel(files: Files) -> None:
     """Stop the process of a background job and delete its progress and log files."""
     told = _read_progress(files)
     who = told.process if told else None
-    with contextlib.suppress(psutil.NoSuchProcess):
+    with contextlib.suppress(psutil.NoSuchProcess, InputError):  # a job out of reach only stores a result
         if who and who.job:
             engines.stop(who)
         elif who and who.host == get_own_process().host and is_alive(who):

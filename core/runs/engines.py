@@ -5,6 +5,8 @@ SENTISCOPE_ENGINE names the engine. `local`, the default, starts processes that 
 a job has SENTISCOPE_CPUS cores. README.md in this folder says what the machines must share. Imports nothing heavy.
 """
 
+import contextlib
+import logging
 import math
 import os
 import shlex
@@ -12,9 +14,8 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 import psutil
@@ -33,7 +34,7 @@ DOWN_SECONDS, CONNECT_SECONDS = 15.0, 3.0  # how long an engine that failed is l
 FORWARDED = ("PYTHONPATH", *(f"SENTISCOPE_{each}" for each in ("DATA", "BACKBONES", "STARTERS", "LIMITS", "CPUS")))
 OUTPUT = 'cd "$1" 2>/dev/null; log=$2; shift 2; exec "$@" </dev/null >>"$log" 2>&1'
 INSTALL = "`pip install 'sentiscope[cluster]'`"
-T = TypeVar("T")
+ENDED = "COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY BOOT_FAIL DEADLINE".split()  # states of sacct
 
 
 class Slurm:
@@ -47,6 +48,7 @@ class Slurm:
         self.submitit, self.here = submitit, os.environ.get("SENTISCOPE_SLURM") == "local"
         if not self.here and shutil.which("sbatch") is None:
             raise InputError(f"{VARIABLE}=slurm: no Slurm here (sbatch); SENTISCOPE_SLURM=local replaces it")
+        logging.getLogger("submitit").setLevel(logging.ERROR)  # it would write to stdout, amid JSON
         self.watcher = submitit.slurm.slurm.SlurmInfoWatcher(SACCT_SECONDS)
 
     def submit(self, command: Sequence[str], runs: Path, job: str) -> str:
@@ -60,17 +62,22 @@ class Slurm:
         """Ask sacct for all jobs together, now and then; True for the stand-in on another machine."""
         if job.startswith(HERE):
             return True
-        if self.watcher.get_state(job) != "UNKNOWN":
-            return not self.watcher.is_done(job, mode="cache")
-        # Too new for sacct, or purged: then the controller does not know it either.
+        state = self.watcher.get_state(job)
+        if state in ("PENDING", "RUNNING") or state.split()[0] in ENDED:
+            return state in ("PENDING", "RUNNING")
+        # Too new for sacct, purged, suspended or preempted, or there is no accounting: the controller knows.
         asked = subprocess.run(("squeue", "--noheader", "--jobs", job), capture_output=True, text=True, check=False)
-        return "Invalid job id" not in asked.stderr
+        return bool(asked.stdout.strip()) or bool(asked.returncode and "Invalid job id" not in asked.stderr)
 
     def stop(self, process: Process, job: str) -> None:
-        """Cancel a job of Slurm, or end the processes of its stand-in."""
+        """Cancel a job of Slurm, or end the processes of its stand-in; OSError: it goes on."""
         if not job.startswith(HERE):
-            self.submitit.SlurmJob(folder=FOLDER, job_id=job).cancel(check=False)
-        elif process.host == socket.gethostname() and psutil.pid_exists(process.pid):
+            asked = subprocess.run(("scancel", job), capture_output=True, text=True, check=False)
+            if asked.returncode and self.is_alive(job):
+                raise OSError(asked.stderr.strip())
+        elif process.host != socket.gethostname():
+            raise OSError("it runs on another machine")
+        else:
             first = psutil.Process(process.pid)
             for each in (*first.children(recursive=True), first):
                 each.terminate()
@@ -80,15 +87,16 @@ class Ray:
     """The Ray cluster at RAY_ADDRESS, by its job API, which starts a command on one of the machines."""
 
     def __init__(self) -> None:
-        address = os.environ.get("RAY_ADDRESS")
-        if not address:
-            raise InputError(f"{VARIABLE}=ray needs RAY_ADDRESS, such as http://HEAD:8265")
+        address = os.environ.get("RAY_ADDRESS", "")
+        if not address.startswith(("http://", "https://")):
+            said = f"; it is {address[:60]!r}" if address else ""
+            raise InputError(f"{VARIABLE}=ray needs RAY_ADDRESS, such as http://HEAD:8265{said}")
         try:
             from ray.job_submission import JobSubmissionClient
         except ImportError:
             raise InputError(f"{VARIABLE}=ray needs Ray: {INSTALL}") from None
         try:
-            self.place = urlsplit(address).hostname, urlsplit(address).port
+            self.place = urlsplit(address).hostname, urlsplit(address).port or urlsplit(address).scheme
             self.check_connection()
             self.client = JobSubmissionClient(address)
         except (OSError, RuntimeError, ValueError) as error:
@@ -96,8 +104,10 @@ class Ray:
         self.alive, self.ended, self.asked = set[str](), set[str](), -math.inf
 
     def check_connection(self) -> None:
-        """Raise OSError if the head does not answer soon; Ray's client would wait for minutes."""
-        socket.create_connection(self.place, CONNECT_SECONDS).close()
+        """Raise OSError if the head does not answer soon; Ray's client would wait for minutes, or for ever."""
+        with contextlib.closing(socket.create_connection(self.place, CONNECT_SECONDS)) as connection:
+            connection.sendall(b"GET /api/version HTTP/1.0\r\n\r\n")
+            connection.recv(1)
 
     def submit(self, command: Sequence[str], runs: Path, job: str) -> str:
         """Submit a command, which waits until a machine has free cores, under the ID `job`."""
@@ -119,7 +129,8 @@ class Ray:
     def stop(self, process: Process, job: str) -> None:
         """Ask Ray to stop a job: SIGTERM, and SIGKILL after three seconds."""
         self.check_connection()
-        self.client.stop_job(job)
+        if self.is_alive(job):  # Ray refuses to stop a job that it does not know
+            self.client.stop_job(job)
 
 
 ENGINES: dict[str, type[Slurm] | type[Ray]] = {"slurm": Slurm, "ray": Ray}
@@ -133,6 +144,7 @@ def find_engine() -> str:
     if name not in ENGINES:
         raise InputError(f"{VARIABLE}={name[:60]!r}: one of {', '.join((LOCAL, *ENGINES))}")
     _open_engine(name)
+    limits.CPUS()  # raises for an odd one before a run is created
     return name
 
 
@@ -182,17 +194,19 @@ def get_own_job() -> str:
 
 def is_alive(process: Process) -> bool:
     """Return whether a job waits or runs on any machine; True if its engine cannot be asked from here."""
-    return _ask_engine(process, lambda engine, job: engine.is_alive(job), True)
+    name, _, job = process.job.partition(":")
+    try:
+        return _open_engine(name).is_alive(job)
+    except (InputError, KeyError, OSError, RuntimeError):
+        return True
 
 
 def stop(process: Process) -> None:
-    """Stop a job on any machine, if its engine can be asked from here."""
-    _ask_engine(process, lambda engine, job: engine.stop(process, job), None)
-
-
-def _ask_engine(process: Process, call: Callable[[Slurm | Ray, str], T], otherwise: T) -> T:
+    """Stop a job on any machine; InputError: its engine cannot be asked from here."""
     name, _, job = process.job.partition(":")
     try:
-        return call(_open_engine(name), job)
-    except (InputError, KeyError, OSError, RuntimeError, psutil.NoSuchProcess):
-        return otherwise
+        _open_engine(name).stop(process, job)
+    except psutil.NoSuchProcess:
+        pass  # it has just ended
+    except (InputError, KeyError, OSError, RuntimeError) as error:
+        raise InputError(f"{process.title} cannot be stopped from here: {str(error)[:300]}") from None

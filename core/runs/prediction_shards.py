@@ -4,8 +4,9 @@
 (`rows.json`), and result, progress and log of each shard. A shard consists of whole batches of rows.
 """
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +20,7 @@ from core.data.sandbox import ReadRows
 from core.exceptions import InputError, SentiscopeError, try_call
 from core.fingerprint import get_file_version, hash_value
 from core.paths import resolve_path
-from core.runs.background_jobs import Analysis, Offer, Tell, read_job
+from core.runs.background_jobs import Analysis, Offer, Tell, cancel, read_job
 from core.runs.record import WEIGHTS, refuse_passages
 from core.runs.store import RunStore
 from core.runs.text_predictions import open_rows, write_predictions
@@ -71,8 +72,9 @@ class Shard(Analysis[dict[str, Any]]):
         return self.folder.parent / f"{self.stem}{suffix if suffix in WAYS else '.csv'}"
 
     def is_done(self) -> bool:
-        """Return whether the file of this shard is complete; a result without its file is deleted."""
-        if not self.target.is_file():
+        """Return whether the file of this shard is complete; a result without its whole file is deleted."""
+        known = self.read() or {}
+        if not self.target.is_file() or self.target.stat().st_size != known.get("bytes"):
             self.get_path("json").unlink(missing_ok=True)
         return self.get_path("json").is_file()
 
@@ -88,7 +90,7 @@ class Shard(Analysis[dict[str, Any]]):
             rows = sum(self.plan.batches[first:end])
             read = ReadRows(self.plan.text, rows, kept.schema, batches, self.plan.second)
             write_predictions(loaded, read, self.target, self.asked["--passage"], tell)
-        return {"rows": rows}
+        return {"rows": rows, "bytes": self.target.stat().st_size}
 
 
 def predict_shards(asked: Mapping[str, Any], only: int, on_progress: Tell | None, store: RunStore) -> dict[str, Any]:
@@ -120,7 +122,8 @@ def predict_shards(asked: Mapping[str, Any], only: int, on_progress: Tell | None
     if not all(each.is_done() for each in parts) and not (folder / ROWS).is_file():
         _store_rows(asked, folder, key, store, tell)
     if not only:
-        _run_jobs(parts, tell)
+        with _cancel_interrupted(parts):
+            _run_jobs(parts, tell)
         (folder / ROWS).unlink(missing_ok=True)
     elif not parts[only - 1].is_done():
         parts[only - 1].compute(tell)
@@ -145,6 +148,17 @@ def _store_rows(asked: Mapping[str, Any], folder: Path, key: str, store: RunStor
             plan.batches.append(batch.num_rows)
     write_bytes(folder / PLAN, msgspec.json.encode(plan))
     return plan
+
+
+@contextlib.contextmanager
+def _cancel_interrupted(shards: Sequence[Shard]) -> Iterator[None]:
+    """Cancel the jobs of shards at Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for each in shards:
+            cancel(each)
+        raise
 
 
 def _run_jobs(shards: Sequence[Shard], tell: Tell) -> None:

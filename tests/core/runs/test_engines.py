@@ -70,8 +70,13 @@ def test_a_missing_package_address_or_engine_is_one_sentence(store, created, mon
         check_raises(InputError, said, training_jobs.start, store, "first")
         check_raises(InputError, said, training_jobs.submit, store, created.config, "ndt-01-n2", "second")
     monkeypatch.setenv("SENTISCOPE_ENGINE", "ray")
-    monkeypatch.setenv("RAY_ADDRESS", "http://127.0.0.1:1")
-    check_raises(InputError, "needs Ray: `pip", training_jobs.start, store, "first")
+    for address, said in {"ray://head:10001": "it is 'ray://", "http://127.0.0.1:1": "needs Ray: `pip"}.items():
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        check_raises(InputError, said, training_jobs.start, store, "first")
+    store.update("first", process=Process(0, 0.0, "", job="ray:some"))
+    check_raises(InputError, "ray job some cannot be stopped from here", training_jobs.cancel, store, "first")
+    assert store.read("first").status == "queued" and store.is_cancel_requested("first"), "it ends when it begins"
+    store.write(created)
     assert store.read("first") == created and [record.run for record in store.list()] == ["first"]
     assert is_alive(Process(0, 0.0, "", job="ray:some"))
     assert "needs Ray" in " ".join(doctor(store)["problems"])
@@ -127,6 +132,25 @@ def test_a_sweep_starts_all_runs_at_once_and_those_of_a_lost_machine_again(store
     assert found.counts["done"] == 3 and len(elsewhere.jobs) == 4
 
 
+@pytest.mark.parametrize(
+    ("state", "listed", "error", "alive"),
+    [
+        ("RUNNING", "", "", True),
+        ("CANCELLED by 0", "", "", False),
+        ("SUSPENDED", "7 S", "", True),
+        ("PREEMPTED", "", "", False),
+        ("UNKNOWN", "", "slurm_load_jobs error: Invalid job id specified", False),
+        ("UNKNOWN", "", "Unable to contact slurm controller", True),
+    ],
+)
+def test_slurm_knows_which_jobs_live(monkeypatch, state, listed, error, alive):
+    """Its commands are replaced; without accounting, every state is UNKNOWN."""
+    slurm, told = object.__new__(engines.Slurm), types.SimpleNamespace(stdout=listed, stderr=error)
+    slurm.watcher, told.returncode = types.SimpleNamespace(get_state=lambda job: state), int(bool(error))
+    monkeypatch.setattr(engines.subprocess, "run", lambda *words, **options: told)
+    assert slurm.is_alive("7") == alive
+
+
 def test_ray_is_asked_for_all_jobs_at_once(tmp_path, monkeypatch):
     """Its client is replaced. An ended job is not asked about again, nor a head that is down before some seconds."""
     asked, states, down = [], {}, []
@@ -136,7 +160,7 @@ def test_ray_is_asked_for_all_jobs_at_once(tmp_path, monkeypatch):
         if down:
             down.append(place)
             raise TimeoutError("timed out")
-        return types.SimpleNamespace(close=lambda: None)
+        return types.SimpleNamespace(close=lambda: None, sendall=len, recv=str)
 
     class Client:
         def __init__(self, address):
