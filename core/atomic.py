@@ -24,9 +24,12 @@ _REASONS = {
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, unless it exists; StorageError: it cannot be created."""
-    with convert_os_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    """Create a folder and its parents, unless it exists; StorageError, or InputError for a path that cannot be one."""
+    try:
+        with convert_os_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    except (FileNotFoundError, FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"{folder}: this folder cannot be created ({error.strerror}); choose another") from error
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ def predict(  # noqa: PLR0913 - each is an option that a person types by name
         0); `to` is then a `.conll` file, and `cut` the number of truncated texts.
     """
     store, passage = store or RunStore(), check_passage(passage)
-    file, to = (None if each is None else Path(each) for each in (file, to))
+    file, to = (Path(each) if each else None for each in (file, to))
     if store.read(run).task == "tokens":
         of_texts = {"--edit": edit, "--set": settings, "--passage": passage, "--shards": shards or only}
         return runs.word_tagging.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)

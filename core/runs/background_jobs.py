@@ -55,6 +55,7 @@ class _ProgressFile(msgspec.Struct):
     began: json_store.Seconds
     what: str
     share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+    refused: bool = False  # whether it failed because of wrong input
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Job:
     what: str = ""  # the current step, or why it failed
     share: float | None = None
     seconds: float = 0.0
+    refused: bool = False  # whether it failed because of wrong input
 
 
 @contextlib.contextmanager
@@ -87,7 +89,7 @@ def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[
         yield tell
     except Exception as error:
         reason = str(error) if isinstance(error, SentiscopeError) else f"unexpected {type(error).__name__}: {error}"
-        write_progress(files, None, began, reason, None)
+        write_progress(files, None, began, reason, None, refused=isinstance(error, InputError))
         raise
     finally:
         if not reason:
@@ -145,7 +147,7 @@ def read_job(files: Files) -> Job:
     if there:
         return Job("done")
     if told.process is None:
-        return Job("failed", told.what)
+        return Job("failed", told.what, refused=told.refused)
     log = files.get_path("log")
     return Job("failed", f"its process ({told.process.title}) ended while {told.what}; {log} may say why")
 
@@ -171,9 +173,11 @@ def forget(files: Files) -> None:
         files.get_path(ending).unlink(missing_ok=True)
 
 
-def write_progress(files: Files, who: Process | None, began: float, what: str, share: float | None) -> None:
+def write_progress(
+    files: Files, who: Process | None, began: float, what: str, share: float | None, *, refused: bool = False
+) -> None:
     """Write the progress file of a background job; if `who` is None, the job failed for the reason `what`."""
-    tree = {"process": who.to_tree() if who else None, "began": began, "what": what, "share": share}
+    tree = {"process": who.to_tree() if who else None, "began": began, "what": what, "share": share, "refused": refused}
     write_text(files.get_path("progress.json"), json.dumps(tree) + "\n")
 
 
@@ -245,6 +249,10 @@ class Analysis(Files, ABC, Generic[Found]):
             return self.find(on_progress or (lambda what, share: None))
         if engines.find_engine():
             return self._follow(on_progress or (lambda what, share: None))
+        return self.compute_here(on_progress)
+
+    def compute_here(self, on_progress: Tell | None = None) -> Found:
+        """Compute the analysis in this process and store it."""
         with publish_progress(self, on_progress) as tell:
             began = time.monotonic()
             found = self.find(tell)
@@ -252,7 +260,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return found
 
     def _follow(self, tell: Tell) -> Found:
-        """Compute the analysis as a job of the chosen engine; SentiscopeError: it failed. Ctrl-C cancels it."""
+        """Compute the analysis as a job of the engine, which Ctrl-C cancels; SentiscopeError: it failed."""
         self.start()
         try:
             while (job := read_job(self)).status == "running":
@@ -262,7 +270,7 @@ class Analysis(Files, ABC, Generic[Found]):
             cancel(self)
             raise
         if (found := self.read()) is None:
-            raise SentiscopeError(job.what)
+            raise (InputError if job.refused else SentiscopeError)(job.what)
         return found
 
     def compute_anyway(self, on_progress: Tell | None = None) -> Found:

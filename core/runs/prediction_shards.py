@@ -126,7 +126,7 @@ def predict_shards(asked: Mapping[str, Any], only: int, on_progress: Tell | None
             _run_jobs(parts, tell)
         (folder / ROWS).unlink(missing_ok=True)
     elif not parts[only - 1].is_done():
-        parts[only - 1].compute(tell)
+        parts[only - 1].compute_here(tell)
     known = {"run": record.run, "task": record.task, "edit": asked["--edit"], "text": plan.text}
     known |= {"notes": list(plan.notes)} if plan.notes else {}
     return known | {"rows": sum(plan.batches), "to": str(to), "files": [each.target.name for each in parts]}

@@ -62,7 +62,11 @@ def start(store: RunStore, run: str) -> RunRecord:
             if not (folder / CHECKPOINT).is_dir():  # training starts again, without its old history
                 (folder / HISTORY).unlink(missing_ok=True)
             if engine:
-                who = engines.submit(engine, build_command(run), store.folder, folder / LOG)
+                try:
+                    who = engines.submit(engine, build_command(run), store.folder, folder / LOG)
+                except InputError as error:
+                    store.update(run, status="failed", reason=str(error), process=None)
+                    raise
                 return store.update(run, status="queued", reason="", process=who)
             place = queue.reserve_ticket(store.folder, run, record.created)
             with (folder / LOG).open("ab") as log, place as handles:
