@@ -375,9 +375,7 @@ PORTION = 16  # texts between two progress reports
 
 
 def measure_words(
-    reader: ExplainContext,
-    texts: Sequence[str],
-    tell: Callable[[str, float | None], None] = lambda what, share: None,
+    reader: ExplainContext, texts: Sequence[str], tell: Callable[[str, float | None], None] = lambda what, share: None
 ) -> list[dict[str, Any]]:
     """Measure the mean effect of deleting each word over texts, on the log-odds of each class.
 

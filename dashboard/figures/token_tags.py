@@ -298,7 +298,7 @@ TAG_ERRORS = Figure("tag-errors", "tokens", "Error types", read_tagged_rows, _dr
     tables=lambda rows: {"Errors by kind": _build_type_table(rows)[["type", *WRONG]]},
 )
 TAG_TYPED = Figure("tag-typed", "tokens", "Predicted tags", _tag_typed_text, _draw_typed).add_details(
-    reading="Coloured words form a span; its type follows.",
+    reading="Coloured words form a span; its type follows."
 )
 TAG_CHANCES = Figure("tag-chances", "tokens", "Tag probabilities", _tag_typed_text, _draw_chances).add_details(
     note=lambda typed: f"{count(len(typed.words))} words",

@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from answering import code_rows
 from browsing import dashboard, opened_browser, served, settle, visit
-from coding import code_rows
 from pages import answered, report, timed, watch
 
 from core import api

@@ -5,9 +5,8 @@ import time
 
 import numpy as np
 import pytest
-from answering import answering, right_where, texts
+from answering import answering, code_rows, right_where, texts
 from browsing import ROOT, enter, see, settle, until, visit
-from coding import code_rows
 from playwright.sync_api import Browser, Page, expect
 
 from core.error_analysis.codebook import Codes, get_data_name

@@ -5,7 +5,7 @@ from functools import partial
 
 import pages
 import pytest
-from coding import code_rows
+from answering import code_rows
 from pages import drawn, named, press, words
 
 from core.error_analysis.annotations_csv import format_annotations, format_codebook

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from coding import code_rows
+from answering import code_rows
 from pages import opened, press, words
 from streamlit.testing.v1 import AppTest
 

@@ -1,11 +1,13 @@
 """Evaluated runs without training: a record and predictions for tests."""
 
 import dataclasses
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pandas as pd
 
 from core.config import compose
+from core.error_analysis.codebook import Codes
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.results import build_prediction_table
 
@@ -40,3 +42,13 @@ def right_where(right, labels, sure=0.9):
     """(n, 2) probabilities of a model that is right on these rows."""
     chance = np.where(np.asarray(right) == (np.asarray(labels) == 1), sure, 1 - sure)
     return np.stack([1 - chance, chance], 1)
+
+
+def code_rows(codes: Codes, keys: Iterable[str], names: Collection[str], *, author: str = "", run: str = "") -> None:
+    """Give rows these codes of an author, and take all other codes of that author off."""
+    keys, given = list(keys), codes.read_annotations(author).given
+    others = {code for key in keys for code in given.get(key, {}).get(author, ())} - set(names)
+    if others:
+        codes.give_codes(keys, others, off=True, author=author, run=run)
+    if names or not others:
+        codes.give_codes(keys, names, author=author, run=run)

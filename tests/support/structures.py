@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from cases import cases
+from seeds import cases
 
 from core.models.config import ModelConfig
 from core.models.presets import PRESETS

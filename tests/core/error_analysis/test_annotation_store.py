@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from coding import code_rows
+from answering import code_rows
 from refused import check_raises
 
 from core.error_analysis import annotation_store

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from answering import answering, right_where, texts
-from coding import code_rows
+from answering import answering, code_rows, right_where, texts
 from refused import check_raises
 
 from core.error_analysis import annotation_store

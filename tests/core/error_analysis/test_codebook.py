@@ -2,8 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from answering import answering, right_where, texts
-from coding import code_rows
+from answering import answering, code_rows, right_where, texts
 from refused import check_raises
 from scipy.stats import chisquare
 from sklearn.metrics import cohen_kappa_score

@@ -12,6 +12,7 @@ from small_readers import reader
 
 from core.evaluation import class_separability
 from core.evaluation.class_separability import (
+    compute_cka,
     compute_row_silhouettes,
     compute_silhouettes,
     explain_no_silhouette,
@@ -19,6 +20,7 @@ from core.evaluation.class_separability import (
     read_layers,
 )
 from core.evaluation.inference import predict_texts
+from core.evaluation.intervals import compute_mean_interval
 from core.models.trace import Batch
 from core.text.token_table import build_token_table
 
@@ -143,3 +145,25 @@ def test_separability_equals_scikit_learn():
     assert measure_separability(points, np.zeros(80, int))[0] is None
     assert measure_separability(points, np.eye(2, dtype=int)[labels])[0] is None
     assert explain_no_silhouette(labels) == "" and "fewer than two" in explain_no_silhouette(np.zeros(80, int))
+
+
+RANDOM = np.random.default_rng(0)
+FIRST, SECOND = RANDOM.normal(size=(60, 8)), RANDOM.normal(size=(60, 5))
+
+
+def test_cka_equals_the_formula_with_gram_matrices_and_ignores_rotation_shift_and_scale():
+    center = np.eye(60) - 1 / 60
+    own, other = (center @ (each @ each.T) @ center for each in (FIRST, SECOND))
+    expected = np.trace(own @ other) / np.sqrt(np.trace(own @ own) * np.trace(other @ other))
+    assert compute_cka(FIRST, SECOND) == pytest.approx(expected, abs=1e-12) and 0 < expected < 0.3
+    assert compute_cka(SECOND, FIRST) == pytest.approx(expected, abs=1e-12)
+    rotation = np.linalg.qr(RANDOM.normal(size=(8, 8)))[0]
+    assert compute_cka(FIRST, 3 * FIRST @ rotation + 7) == pytest.approx(1, abs=1e-12)
+    assert compute_cka(FIRST, np.ones((60, 3))) is None
+
+
+def test_the_interval_of_a_mean_is_that_of_the_normal_distribution():
+    values = RANDOM.normal(2, 1, 400)
+    low, high = compute_mean_interval(values)
+    assert (low, high) == pytest.approx(values.mean() + np.array([-1.96, 1.96]) * values.std() / 20, abs=0.02)
+    assert compute_mean_interval([]) is None is compute_mean_interval([0.5] * 9)

@@ -8,13 +8,14 @@ import torch
 from refused import check_raises
 from scipy.stats import spearmanr
 from small_models import small
-from small_readers import TEXT, lent, reader
+from small_readers import CLASSES, TEXT, lent, reader
 from toys import labeled, opinions, sentences, toy
 
 from core.evaluation.inference import EnsembleLogits, predict_texts
 from core.exceptions import InputError
 from core.interpret import attribution
-from core.interpret.attribution import METHODS, attribute_texts, explain_text, list_methods
+from core.interpret.attention_findings import describe_words
+from core.interpret.attribution import LEAST, METHODS, attribute_texts, explain_text, list_methods, measure_words
 from core.interpret.attribution_math import TopWords, compute_log_odds, find_largest, find_top_words
 from core.interpret.counterfactual import search_flip
 from core.interpret.faithfulness import measure_methods
@@ -329,3 +330,49 @@ def test_tfidf_reads_the_whole_remaining_text(own):
     [(read, whole)] = heard
     assert whole == [CUT, *(remove_words(CUT, [word]) for word in find_word_spans(CUT))]
     assert read[0] == CUT and read[1] == "very good , but bad" and set(read[7:]) == {KEPT}
+
+
+COUNTED_TEXTS = [
+    *["very very good , but never bad", "Never good", "bad , very bad", "good , very good", "very bad , never good"],
+    *["good very", "#good bad", "but good"],
+]
+
+
+def test_effects_are_those_of_single_deletions():
+    own = reader("ndt-pm1-n3")
+
+    def odds(text):
+        chances = own.predict([text]).probabilities[0].astype(float)
+        return np.log(chances) - np.log(1 - chances)
+
+    found, several = {}, {}
+    for text in COUNTED_TEXTS:
+        words, lost = text.split(), {}
+        for at, word in enumerate(words):
+            if word.isalpha():
+                without = " ".join(words[:at] + words[at + 1 :])
+                lost.setdefault(word.lower(), []).append(odds(text) - odds(without))
+        for word, each in lost.items():
+            found.setdefault(word, []).append(np.mean(each, 0))
+    several = {word: each for word, each in found.items() if len(each) >= LEAST}
+    rows = measure_words(own, COUNTED_TEXTS)
+    assert {row["word"] for row in rows} == set(several) == {"good", "very"}
+    for row in rows:
+        each = np.array(several[row["word"]])[:, CLASSES.index(row["class"])]
+        assert (row["texts"], row["value"]) == (len(each), pytest.approx(each.mean(), abs=1e-5))
+        assert row["interval"][0] <= row["value"] <= row["interval"][1]
+    for name in CLASSES:
+        values = [row["value"] for row in rows if row["class"] == name]
+        assert values == sorted(values, reverse=True) and len(values) == 2
+    assert [row["class"] for row in rows] == ["bad", "bad", "good", "good"]
+
+
+def test_a_finding_names_the_first_word_of_each_class_above_zero():
+    rows = [
+        {"class": "bad", "word": "meh", "texts": 5, "value": 2.0, "interval": [-1.0, 3.0]},
+        {"class": "bad", "word": "poor", "texts": 9, "value": 1.5, "interval": [1.0, 2.0]},
+        {"class": "good", "word": "fine", "texts": 7, "value": 0.5, "interval": [0.1, 0.9]},
+    ]
+    said = describe_words({"words": {"rows": rows}})
+    assert said.endswith("bad “poor” (+1.50, 9 texts), good “fine” (+0.50, 7 texts).")
+    assert describe_words({"words": {"rows": rows[:1]}}) == "No word has an effect."

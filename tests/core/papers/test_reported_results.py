@@ -9,8 +9,8 @@ import pytest
 from core.api.training import summarize_run
 from core.config import compose
 from core.models.attention import compute_alpha_beta, compute_initial_lambda, compute_lambda_target
-from core.models.presets import PRESETS
-from core.papers.reported_results import explain_unmatched, find_counterpart, select_reported
+from core.models.presets import PAPERS, PRESETS
+from core.papers.reported_results import PAPER_SENTENCES, explain_unmatched, find_counterpart, select_reported
 from core.runs.record import RunRecord
 
 RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"}
@@ -115,3 +115,10 @@ def test_other_splits_are_noted_and_run_summaries_have_the_reported_results():
     assert told["metrics"]["accuracy"] == pytest.approx(0.8474)
     other = compose("ndt-01-n3", {"data.name": "built-in"})
     assert summarize_run(RunRecord("a", "ndt-01-n3", "done", other, "2026-01-01"))["reported"] is None
+
+
+def test_quoted_phrases_are_short_and_all_name_their_paper():
+    assert {each.paper for each in PAPER_SENTENCES} <= PAPERS.keys()
+    assert len({each.text for each in PAPER_SENTENCES}) == len(PAPER_SENTENCES)
+    assert all(len(each.text.split()) <= 5 for each in PAPER_SENTENCES if not each.ours)
+    assert any(not each.ours for each in PAPER_SENTENCES)

@@ -20,7 +20,7 @@ from tiny_runs import TINY
 from waiting import until
 
 from core.api import doctor, runs_list, runs_predictions, sweep
-from core.exceptions import InputError
+from core.exceptions import InputError, SentiscopeError
 from core.runs import background_jobs, engines, sweep_drive, training_jobs
 from core.runs.queue import wait_for_slot
 from core.runs.record import CHECKPOINT, Process
@@ -118,6 +118,20 @@ def test_a_background_job_runs_in_the_engine(store, elsewhere, tmp_path):
     until(lambda: files.get_path("log").is_file() and files.get_path("log").read_text() == f"elsewhere:{job}\n")
     background_jobs.cancel(files)
     assert not elsewhere.is_alive(job) and background_jobs.read_job(files).status == "none"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raised", [InputError, SentiscopeError])
+def test_an_analysis_in_the_engine_fails_for_the_same_reason(store, elsewhere, tmp_path, monkeypatch, raised):
+    class Failing(background_jobs.Analysis):
+        name, words, find, offer = "test", (), None, None
+
+    code = "from pathlib import Path; import core.exceptions as e, core.runs.background_jobs as b\n"
+    code += f"with b.publish_progress(b.Files(Path({str(tmp_path)!r}), 'some')): raise e.{raised.__name__}('no column')"
+    monkeypatch.setattr(background_jobs, "build_command", lambda: [sys.executable, "-c", code])
+    with pytest.raises(raised, match="no column") as found:
+        Failing(tmp_path, "some", store).compute()
+    assert type(found.value) is raised and len(elsewhere.jobs) == 1
 
 
 @pytest.mark.slow

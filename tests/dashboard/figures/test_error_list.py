@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from answering import answering, right_where, texts
-from coding import code_rows
+from answering import answering, code_rows, right_where, texts
 
 from core.error_analysis.codebook import Codes, draw_sample, get_data_name, list_draws
 from core.error_analysis.neighbors import TrainingNeighbor

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from cases import cases
+from seeds import cases
 from stepping import TEXT, reader
 from structures import QUICK, STRUCTURES
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from answering import texts
-from coding import code_rows
+from answering import code_rows, texts
 from knowing import known_of
 
 from core.error_analysis.codebook import Codes, get_data_name
