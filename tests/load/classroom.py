@@ -220,7 +220,7 @@ def print_class(name: str, heard: dict[str, list[float]], base: dict[str, list[f
 @contextlib.contextmanager
 def train(count: int, scratch: str) -> Iterator[None]:
     """Keep so many trainings at work."""
-    options = ["train", "--model", "vanilla", "--set", "training.epochs=200"]
+    options = ["train", "--model", "vanilla", "--set", "training.epochs=5000", "--set", "training.patience=0"]
     with open(f"{scratch}/trainings", "ab") as log:
         commands = [[sys.executable, "-m", "core.cli", *options, "--name", f"load-{each}"] for each in range(count)]
         started = [subprocess.Popen(each, cwd=ROOT, stdout=log, stderr=log) for each in commands]
@@ -255,7 +255,7 @@ def main() -> None:
             return
         with train(args.trainings, scratch):
             with served("tests/load/bare.py") as bare:
-                base = asyncio.run(hold_class(bare, ("bare",), args.sessions, args.minutes))
+                base = asyncio.run(hold_class(bare, ("bare",), args.sessions, min(args.minutes, 3.0)))
             print_class("bare", base, base)
             with dashboard(Path(scratch, "runs"), ROOT / "trained", module) as address:
                 print_class("dashboard", asyncio.run(hold_class(address, ROOM, args.sessions, args.minutes)), base)
