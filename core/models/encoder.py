@@ -177,10 +177,10 @@ class EncoderClassifier(nn.Module):
 
         `intervene` are changes inside the model for this call: one for all texts, or one for each, or several for one
         text, which is then read with each; those that copy from another text need a `donor`, its trace, with as many
-        tokens. `similarity` fills `Output.similarity`, also in
-        training; every map then stays in memory. `embedded` (B, L, d) replaces `embed_tokens(batch)`, for gradients
-        with respect to the words. Raises RuntimeError for a trace in training mode, where dropout would change it, and
-        InputError for an intervention on something that the model or text lacks, or a missing or unfit donor.
+        tokens. `similarity` fills `Output.similarity`, also in training; every map then stays in memory. `embedded`
+        (B, L, d) replaces `embed_tokens(batch)`, for gradients with respect to the words. Raises RuntimeError for a
+        trace in training mode, where dropout would change it, and InputError for an intervention on something that the
+        model or text lacks, or a missing or unfit donor.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
@@ -209,7 +209,10 @@ class EncoderClassifier(nn.Module):
         x, seen = self._run_layers(
             entering, batch, trace=inside, intervene=changes, donor=given, record=record, places=places
         )
-        read = self.head(x, batch.keep.expand(len(x), -1), trace=trace, record=record.get_part("head"))
+        read_keep = (
+            batch.keep if len(batch.keep) == len(x) else batch.keep.expand(len(x), -1)
+        )  # ONNX fixes what expands
+        read = self.head(x, read_keep, trace=trace, record=record.get_part("head"))
         logits = read.logits
         if self.head.each_token:  # without special tokens
             logits = logits[:, self.first : logits.shape[1] - self.last]
