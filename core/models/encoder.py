@@ -209,9 +209,8 @@ class EncoderClassifier(nn.Module):
         x, seen = self._run_layers(
             entering, batch, trace=inside, intervene=changes, donor=given, record=record, places=places
         )
-        read_keep = (
-            batch.keep if len(batch.keep) == len(x) else batch.keep.expand(len(x), -1)
-        )  # ONNX fixes what expands
+        # Not always `expand`, with which ONNX would fix the number of texts.
+        read_keep = batch.keep if len(batch.keep) == len(x) else batch.keep.expand(len(x), -1)
         read = self.head(x, read_keep, trace=trace, record=record.get_part("head"))
         logits = read.logits
         if self.head.each_token:  # without special tokens
