@@ -252,6 +252,7 @@ def test_somebody_opens_a_classifier_and_takes_coded_errors_to_label_studio(brow
     hand.press("Enter")
     codes = Codes(newcomer.folder, get_data_name(record))
     until(page, lambda: len(codes.read_annotations().given) == 1)
+    see(page.locator(".reader .codes button[aria-pressed=true]").first)
     settle(page)
     hand.button("Files")
     tasks = json.loads(save(hand, "Codes · Label Studio"))
