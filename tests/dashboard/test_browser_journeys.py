@@ -252,9 +252,9 @@ def test_somebody_opens_a_classifier_and_takes_coded_errors_to_label_studio(brow
     hand.press("Enter")
     codes = Codes(newcomer.folder, get_data_name(record))
     until(page, lambda: len(codes.read_annotations().given) == 1)
-    see(page.locator(".reader .codes button[aria-pressed=true]").first)
     settle(page)
     hand.button("Files")
+    see(page.get_by_role("button", name="Codes · Label Studio", exact=True))  # else `save` would open Export over it
     tasks = json.loads(save(hand, "Codes · Label Studio"))
     [coded] = [task for task in tasks if task["annotations"]]
     assert "other domain" in json.dumps(coded["annotations"]) and "guest" in json.dumps(coded["data"])
