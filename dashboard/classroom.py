@@ -43,6 +43,6 @@ class VisitorGuard(AccessRules):
             room.assign_job(state.get_visitor(), run)
 
     def drop_run(self, run: str) -> None:
-        """Record that nobody owns a deleted run."""
+        """Remove the owner of a deleted run."""
         if room := find_classroom():
             room.drop_job(run)

@@ -49,7 +49,7 @@ class CodedRows(NamedTuple):
     def encode(self, author: str | None, name: str = "rows.csv") -> bytes:
         """Return the selected rows as a file, with the annotation codes of an author; None: of all authors."""
         coded, rows = self.codes.read_annotations(author), self.rows.tolist()
-        return error_analysis.annotations_csv.format_annotations(self.table, rows, self.codes, coded, name)
+        return error_analysis.annotation_files.format_annotations(self.table, rows, self.codes, coded, name)
 
 
 def _open_codes(run: str, store: RunStore | None) -> error_analysis.codebook.Codes:
@@ -302,10 +302,10 @@ def codes_export(
     made: dict[str, Any] = {"file": str(file), "rows": int(found.rows.sum())}
     if Path(file).suffix.lower() == ".json":
         names = [code.name for code in found.coded.book]
-        made["interface"] = error_analysis.annotations_csv.describe_interface(found.table.classes, names)
+        made["interface"] = error_analysis.annotation_files.describe_interface(found.table.classes, names)
     if not book:
         return made
-    write_named("--book", book, error_analysis.annotations_csv.format_codebook(found.codes))
+    write_named("--book", book, error_analysis.annotation_files.format_codebook(found.codes))
     return {**made, "book": str(book), "codes": len(found.coded.book)}
 
 
@@ -331,10 +331,10 @@ def codes_import(
     """
     found = _select_rows(run, split, "all", store)
     none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
-    taken = error_analysis.annotations_csv.import_codebook(found.codes, Path(book), author) if book else none
+    taken = error_analysis.annotation_files.import_codebook(found.codes, Path(book), author) if book else none
     rows = none
     if file:
-        rows = error_analysis.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
+        rows = error_analysis.annotation_files.import_annotations(found.codes, found.table, Path(file), author=author)
     return {"rows": rows["rows"], "codes": taken["codes"], "added": [*taken["added"], *rows["added"]]}
 
 

@@ -1,4 +1,4 @@
-"""Papers' tables beside our results (print them, list what is missing, train it), their claims, and their theory."""
+"""Verbs on papers: their tables beside our results, their claims, and experiments on their theory."""
 
 import csv
 import io
@@ -321,11 +321,11 @@ class MissingResults(Analysis[int]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the arguments of the command that trains what is missing."""
+        """Return the arguments of the command that trains the missing runs of the table."""
         return ("reproduce", self.paper, self.table, "--run", "--resume", "--scale", self.scale)
 
     def find(self, tell: Tell) -> int:
-        """Train what is missing; return the number of failed trainings."""
+        """Train the missing runs of the table; return the number of failed trainings."""
         asked: dict[str, Any] = {"run": True, "resume": True, "scale": self.scale, "on_progress": tell}
         return int(reproduce(self.paper, self.table, store=self.store, **asked)["failed"])
 

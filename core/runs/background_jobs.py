@@ -122,7 +122,7 @@ def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str, 
     if read_job(files).status == "running":
         return
     queue.check_room(store.folder, lane)
-    engine = engines.find_engine() if lane == queue.SHORT else ""  # what submits trainings is a process here
+    engine = engines.find_engine() if lane == queue.SHORT else ""  # jobs that submit trainings run on this machine
     with convert_os_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
         if engine:

@@ -131,7 +131,7 @@ class ModelReader(RunReader):
 
     @cache_result(48, RunReader.make_model_key)
     def _predict_deletions(self, run: str, text: str, edits: Edits, tell: OnProgress) -> Predictions:
-        """Predict a text with an edited model, first as it is, then without each of its words."""
+        """Predict a text with an edited model: the whole text, then one without each of its words."""
         gone = interpret.attribution.list_deletions(interpret.attribution.select_words(text))
         return self._make_context(run, edits, tell).predict_without(text, gone)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import streamlit as st
 
+from core.error_analysis.annotation_files import format_annotations, format_codebook, import_file
 from core.error_analysis.annotation_store import has_name, name_author
-from core.error_analysis.annotations_csv import format_annotations, format_codebook, import_file
 from core.error_analysis.codebook import KEYS, Codes, Draw, draw_sample, list_draws
 from core.error_analysis.query import CODED, NOTED, is_code_rule
 from core.error_analysis.row_annotations import Annotations, Code

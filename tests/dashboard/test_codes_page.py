@@ -8,7 +8,7 @@ import pytest
 from answering import code_rows
 from pages import drawn, named, press, words
 
-from core.error_analysis.annotations_csv import format_annotations, format_codebook
+from core.error_analysis.annotation_files import format_annotations, format_codebook
 from core.error_analysis.codebook import Codes, draw_sample, get_data_name
 from core.error_analysis.predictions_table import read_table
 from core.exceptions import NotAvailable, StorageError

@@ -8,7 +8,7 @@ import pytest
 from answering import answering, right_where, texts
 from refused import check_raises
 
-from core.error_analysis.annotations_csv import describe_interface, format_annotations, import_file
+from core.error_analysis.annotation_files import describe_interface, format_annotations, import_file
 from core.error_analysis.codebook import Codes
 from core.error_analysis.predictions_table import read_table
 from core.exceptions import DataError, InputError

@@ -10,7 +10,7 @@ from refused import check_raises
 from starters import STARTERS
 
 from core.error_analysis import query, slices
-from core.error_analysis.annotations_csv import format_annotations, import_annotations
+from core.error_analysis.annotation_files import format_annotations, import_annotations
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.counter_examples import keep_example, read_examples
 from core.error_analysis.facets import parse_search

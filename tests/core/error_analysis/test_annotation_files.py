@@ -9,7 +9,7 @@ from answering import answering, code_rows, right_where, texts
 from refused import check_raises
 
 from core.error_analysis import annotation_store
-from core.error_analysis.annotations_csv import (
+from core.error_analysis.annotation_files import (
     format_annotations,
     format_codebook,
     import_annotations,

@@ -1,8 +1,9 @@
-"""Export and import of annotations (codes and notes) as files: a row for each sentence and author, with stable keys.
+"""Export and import of annotations (codes and notes) as CSV, Parquet or Label Studio files, and of the codebook.
 
-The export has every column of the prediction table; the import reads only `key`, `author`, `codes`, `note` and `time`.
-An apostrophe before cells that a spreadsheet would compute is removed by the import, so that a round trip changes
-nothing. `time` is the last change of a row: rows that were changed here after the export are not overwritten.
+A table has a row for each sentence and author, with stable keys, and every column of the prediction table; the import
+reads only `key`, `author`, `codes`, `note` and `time`. An apostrophe before cells that a spreadsheet would compute is
+removed by the import, so that a round trip changes nothing. `time` is the last change of a row: rows that were changed
+here after the export are not overwritten.
 """
 
 import csv
