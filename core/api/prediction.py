@@ -110,7 +110,7 @@ def print_predict(result: dict[str, Any]) -> None:
     _print_unknown(predictions)
     _print_cut(predictions)
     if "to" in result:
-        say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
+        say(f"{plural(result['rows'], 'text')} of the column '{result['text']}' classified into {result['to']}")
         return
     rows = []
     for each in predictions:  # rows of passages follow that of a long text, numbered as 3.0, 3.1
